@@ -1,0 +1,47 @@
+# Every target sets up what it needs: a .venv with the package and its tools, made again only when
+# pyproject.toml changes. Needs Python 3.11 or newer and make.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help setup demo test quick check bench certify docs clean
+
+help:            ## this list
+	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
+
+setup: $(READY)  ## the virtual environment
+
+$(READY): pyproject.toml
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'modae needs Python 3.11 or newer')"
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@touch $(READY)
+
+demo: $(READY)   ## fit the digits, print loss, bound, gap and a table over diversity
+	@$(BIN)/python -m modae.demo
+
+test: $(READY)   ## all tests
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+quick: $(READY)  ## the tests without the slow ones
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+check: $(READY)  ## lint, format, types, layers, duplicated code
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_layers.py
+	$(BIN)/python tools/duplicated_code.py src tests benchmarks tools
+
+bench: $(READY)  ## speed, as ratios inside one run
+	$(BIN)/python -m benchmarks.core
+
+certify: $(READY) ## the certificate on a full grid of problems; writes docs/certification.md
+	$(BIN)/python -m benchmarks.certify --out docs/certification.md
+
+docs: $(READY)   ## the documentation, in docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+clean:           ## remove everything that can be made again
+	rm -rf .venv build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis results

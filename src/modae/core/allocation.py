@@ -1,0 +1,158 @@
+r"""Step 3: the spectrum becomes an allocation, and a lower bound on every possible loss.
+
+With the encoders eliminated (see :mod:`modae.core.codecs`) the loss depends only on the mean
+projector :math:`\bar P` of the modules, and by von Neumann's trace inequality the best one shares the
+principal axes. What remains is its spectrum: :math:`p_k`, *the share of the modules that look at
+principal component k*, chosen to
+
+.. math:: \text{maximise } \sum_k w_k f(p_k), \qquad f(p) = \frac{p}{1-\lambda+\lambda p}.
+
+A mean of M projectors of rank H has :math:`0\le p_k\le 1`, :math:`\sum p_k=H` and, since sharing an
+axis costs rank,
+
+.. math:: \sum_{k\le j} p_k + (\text{the last } j(M-1) \text{ of the } MH \text{ values}) \le j
+          \qquad (j = 1..H).
+
+In words: *shell* j is axis j with the j-th group of M-1 axes counted from the end, and shells 1..j
+together may hold at most j units. Maximising a separable concave function under such prefix sums is
+pool-adjacent-violators, with plain water-filling inside a block of shells. Everything is solved
+exactly: no iterative root finding.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+
+import numpy as np
+
+from modae.core.arrays import Array, Indices
+
+
+@dataclass(frozen=True)
+class Block:
+    """Neighbouring shells that share one water level.
+
+    ``axes`` are rising indices of principal axes, ``units`` the integer sum of their shares, and
+    ``level`` the c of ``1 - lam + lam p_k = c s_k``: a higher level is a lower price of variance.
+    """
+
+    axes: Indices
+    units: int
+    level: float
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """Shares p of the principal axes, in independent blocks."""
+
+    shares: Array
+    blocks: tuple[Block, ...]
+
+
+def allocate(eigenvalues: Array, n_modules: int, n_components: int, diversity: float) -> Allocation:
+    """Shares that no set of modules can beat.
+
+    Parameters
+    ----------
+    eigenvalues : ndarray of shape (K,)
+        Leading eigenvalues, falling; K = min(M*H, rank), or H where the rank is below H.
+    n_modules, n_components, diversity
+        M, H and lam in [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modae.core.allocation import allocate
+    >>> allocate(np.array([4.0, 1.0, 1.0]), 3, 1, 0.5).shares.round(3).tolist()
+    [1.0, 0.0, 0.0]
+    >>> allocate(np.array([4.0, 1.0, 1.0]), 3, 1, 0.8).shares.round(3).tolist()
+    [0.625, 0.188, 0.188]
+    """
+    if diversity == 0.0 or n_modules == 1 or len(eigenvalues) <= n_components:
+        blocks = [_top_axes(n_components)]
+    else:
+        blocks = _pooled_blocks(eigenvalues, n_modules, n_components, diversity)
+    shares = np.zeros(len(eigenvalues))
+    for block, values in blocks:
+        shares[block.axes] = values
+    return Allocation(shares, tuple(block for block, _ in blocks))
+
+
+def lower_bound(eigenvalues: Array, shares: Array, diversity: float, total_variance: float) -> float:
+    r"""Loss of an ideal set of modules with these shares: :math:`\mathrm{tr}\Sigma-\sum_k w_kf(p_k)`.
+
+    Written as a sum of what each axis leaves unexplained, which is exact where the loss is small.
+    """
+    missing = (1.0 - diversity) * (1.0 - shares)
+    kept = 1.0 - diversity + diversity * shares
+    # At lam = 1 an unused axis is 0/0: nothing of it is explained.
+    unexplained = np.where(kept > 0.0, missing / np.where(kept > 0.0, kept, 1.0), 1.0)
+    beyond = max(0.0, total_variance - float(eigenvalues.sum()))
+    return beyond + float(eigenvalues @ unexplained)
+
+
+def _top_axes(n_components: int) -> tuple[Block, Array]:
+    """Plain PCA: every module takes the first H axes."""
+    return Block(np.arange(n_components), n_components, np.inf), np.ones(n_components)
+
+
+def _pooled_blocks(
+    eigenvalues: Array, n_modules: int, n_components: int, diversity: float
+) -> list[tuple[Block, Array]]:
+    """Pool adjacent violators over the shells, from the outermost in."""
+    scales = np.sqrt(eigenvalues / eigenvalues[0])
+    blocks: list[tuple[Block, Array]] = []
+    for shell in _shells(len(eigenvalues), n_modules, n_components):
+        blocks.append(_fill(scales, shell, 1, diversity))
+        # The spectrum of two projectors is 1 +- cos(angle): with M = 2 each shell holds exactly one.
+        while n_modules > 2 and len(blocks) > 1 and blocks[-2][0].level > blocks[-1][0].level:
+            inner, outer = blocks.pop()[0], blocks.pop()[0]
+            axes = np.sort(np.concatenate([outer.axes, inner.axes]))
+            blocks.append(_fill(scales, axes, outer.units + inner.units, diversity))
+    return blocks
+
+
+def _shells(n_axes: int, n_modules: int, n_components: int) -> list[Indices]:
+    """Axis j and the j-th group of M-1 axes from the end of the M*H; axes beyond the rank drop out."""
+    end = n_modules * n_components
+    shells = []
+    for j in range(n_components):
+        start = end - (n_modules - 1)
+        tail = np.arange(min(start, n_axes), min(end, n_axes))
+        shells.append(np.concatenate([[j], tail]))
+        end = start
+    return shells
+
+
+def _fill(scales: Array, axes: Indices, units: int, diversity: float) -> tuple[Block, Array]:
+    r"""Water-filling: shares clip((c s_k - 1 + lam) / lam, 0, 1) that sum to ``units``.
+
+    The sum is piecewise linear in c, with breakpoints where some axis enters (share 0) or fills up
+    (share 1). Bisection over the sorted breakpoints finds the two that enclose the level, and linear
+    interpolation ends it. Shares at a breakpoint are taken from differences of the scales, so that a
+    tiny diversity loses no digits.
+    """
+    s, lam = scales[axes], diversity
+    if units == len(s) or s[units] <= (1.0 - lam) * s[units - 1]:
+        # So steep a fall that nothing is split: the first axes are full, the rest stay dry.
+        return Block(axes, units, 1.0 / s[units - 1]), (np.arange(len(s)) < units) * 1.0
+    levels = np.concatenate([(1.0 - lam) / s, 1.0 / s])
+    order = np.argsort(levels, kind="stable").tolist()
+
+    def shares_at(rank: int) -> Array:
+        index = order[rank]
+        if index < len(s):
+            entered = (1.0 - lam) * (s / s[index] - 1.0)
+            shares: Array = np.minimum(np.maximum(entered, 0.0), lam) / lam
+        else:
+            short = 1.0 - s / s[index - len(s)]
+            shares = 1.0 - np.minimum(np.maximum(short, 0.0), lam) / lam
+        return shares
+
+    upper = bisect_left(range(1, len(order) - 1), units, key=lambda rank: shares_at(rank).sum()) + 1
+    below, above = shares_at(upper - 1), shares_at(upper)
+    gain = above.sum() - below.sum()
+    part = min(1.0, (units - below.sum()) / gain) if gain > 0.0 else 1.0
+    low, high = levels[order[upper - 1]], levels[order[upper]]
+    return Block(axes, units, low + part * (high - low)), below + part * (above - below)

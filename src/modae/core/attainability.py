@@ -1,0 +1,72 @@
+r"""A proof that no modules have a given allocation.
+
+The necessary condition of :mod:`modae.core.allocation` is not sufficient for three or more modules of
+two or more components. The full answer is a family of Horn inequalities. A subfamily that can be
+searched: for d = 1..H-1 and every partition of Md into parts
+:math:`M\ge n_1\ge\dots\ge n_{Md}\ge0`,
+
+.. math:: \sum_{k=1}^{Md} p_{k+(H-d)(M-n_k)} \le d .
+
+A dynamic programme over (k, n_k, running sum) finds the largest left side. One violation proves that
+the allocation is out of reach, and then the gap between loss and bound is genuine.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from modae.core.arrays import Array
+
+MARGIN = 1e-9
+"""A violation must exceed this, far above round-off in the shares."""
+
+
+def is_unattainable(shares: Array, n_modules: int) -> bool:
+    """True if it is proven that no M projectors have diag(shares) as their mean.
+
+    Axes that every module uses and axes that none uses are taken away first. What is left is tested
+    as it stands and as its complement: projectors on the orthogonal complements have shares 1 - p.
+
+    Examples
+    --------
+    Three planes in five dimensions cannot share the axes evenly:
+
+    >>> import numpy as np
+    >>> from modae.core.attainability import is_unattainable
+    >>> is_unattainable(np.full(5, 2 / 5), 3)
+    True
+    >>> is_unattainable(np.array([1 / 2, 1 / 2, 1 / 3, 1 / 3, 1 / 3]), 3)
+    False
+    """
+    split = np.sort(shares[(shares > MARGIN) & (shares < 1.0 - MARGIN)])[::-1]
+    units = round(float(split.sum()))
+    return _violates(split, units, n_modules) or _violates(
+        1.0 - split[::-1], len(split) - units, n_modules
+    )
+
+
+def _violates(shares: Array, units: int, n_modules: int) -> bool:
+    """Whether any inequality of the subfamily fails for these shares of rank-h projectors."""
+    if len(shares) > n_modules * units:
+        return True
+    padded = np.zeros(n_modules * units)
+    padded[: len(shares)] = shares
+    return any(largest_left_side(padded, n_modules, units, d) > d + MARGIN for d in range(1, units))
+
+
+def largest_left_side(shares: Array, n_modules: int, n_components: int, d: int) -> float:
+    """Maximum over the partitions of Md of the sum on the left, by dynamic programming."""
+    parts, total = n_modules * d, n_modules * d
+    part = np.arange(n_modules + 1)
+    # best[n, t]: largest sum so far with last part n and running sum t of the parts.
+    best = np.full((n_modules + 1, total + 1), -np.inf)
+    best[n_modules, 0] = 0.0
+    for k in range(parts):
+        # The next part is at most the last one: best over all last parts >= n ...
+        reachable = np.maximum.accumulate(best[::-1], axis=0)[::-1]
+        # ... and choosing n moves the running sum up by n.
+        best = np.full_like(best, -np.inf)
+        for n in part:
+            best[n, n:] = reachable[n, : total + 1 - n]
+        best += shares[k + (n_components - d) * (n_modules - part)][:, None]
+    return float(best[:, total].max())

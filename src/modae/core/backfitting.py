@@ -1,0 +1,134 @@
+r"""Algorithm 1 of the paper: each module in turn, the others fixed.
+
+.. math::
+   Z_i &= \tfrac1M\textstyle\sum_{j\ne i}A_jB_j, \qquad
+   \Phi = (I-\lambda Z_i)\,\Sigma\,(I-\lambda Z_i)^T,\\
+   A_i &= \text{top } H \text{ eigenvectors of } \Phi, \qquad
+   B_i = \frac{A_i^T(I-\lambda Z_i)}{1-\lambda(M-1)/M}.
+
+:func:`backfit` is the literal form, for any covariance. :func:`solve_backfitting` runs it on the K x K
+diagonal problem in principal axes. That is exactly equivalent: the algorithm commutes with rotations,
+and when it starts inside the span of the leading axes it never leaves it. (A perturbation of rank
+(M-1)H of the K x K block still has H singular values of at least :math:`s_K`, by Weyl, so the top
+eigenvectors of :math:`\Phi` are inside; when K is the rank, the outside block of :math:`\Phi` is 0.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from modae.core.arrays import Array
+from modae.core.objective import linear_terms
+from modae.core.solution import Problem, Solution, conclude
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Where an iterative method ended: modules, the loss at the start and after each epoch."""
+
+    decoders: Array
+    encoders: Array
+    losses: list[float]
+    converged: bool
+
+
+def random_modules(
+    n_modules: int, n_features: int, n_components: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Random decoders (M, D, H) and encoders (M, H, D) of moderate size."""
+    shape = (n_modules, n_features, n_components)
+    decoders = rng.standard_normal(shape) / np.sqrt(n_features)
+    encoders = rng.standard_normal((n_modules, n_components, n_features)) / np.sqrt(n_features)
+    return decoders, encoders
+
+
+def update_module(
+    decoders: Array, encoders: Array, module: int, covariance: Array, diversity: float
+) -> tuple[Array, Array]:
+    """The best (A_i, B_i) with the other modules fixed, for a diversity below M/(M-1).
+
+    ``covariance`` is D x D, or its diagonal. At M/(M-1) and above one module alone can drive the loss
+    to minus infinity, so there is no best one.
+    """
+    n_modules, n_features, width = decoders.shape
+    share = 1.0 - diversity * (n_modules - 1) / n_modules
+    if share <= 0.0:
+        raise ValueError(
+            f"diversity must be below M/(M-1) = {n_modules / (n_modules - 1):g} for one module to have "
+            f"a best update, got {diversity!r}."
+        )
+    sigma = np.diag(covariance) if covariance.ndim == 1 else covariance
+    others = np.delete(np.arange(n_modules), module)
+    Z = np.tensordot(decoders[others], encoders[others], axes=((0, 2), (0, 1))) / n_modules
+    rest = np.eye(n_features) - diversity * Z
+    Phi = rest @ sigma @ rest.T
+    A = np.linalg.eigh(Phi)[1][:, : -width - 1 : -1]
+    B = A.T @ rest / share
+    return A, B
+
+
+def backfit(
+    covariance: Array,
+    start: tuple[Array, Array],
+    diversity: float,
+    *,
+    max_iter: int = 1000,
+    min_decrease: float = 0.0,
+    target: float = -np.inf,
+) -> Descent:
+    """Algorithm 1 from given modules, until an epoch gains less than ``min_decrease``.
+
+    Parameters
+    ----------
+    covariance : ndarray of shape (D, D), or (D,) for a diagonal one
+    start : (decoders, encoders) of shapes (M, D, H) and (M, H, D)
+    diversity : float
+    max_iter : int
+        Most epochs.
+    min_decrease : float
+        The paper's stopping rule.
+    target : float
+        Stop as soon as the loss is at most this.
+    """
+    decoders, encoders = (modules.copy() for modules in start)
+    losses = [float(linear_terms(decoders, encoders, covariance).loss(diversity))]
+    for _ in range(max_iter):
+        for module in range(len(decoders)):
+            decoders[module], encoders[module] = update_module(
+                decoders, encoders, module, covariance, diversity
+            )
+        losses.append(float(linear_terms(decoders, encoders, covariance).loss(diversity)))
+        if losses[-1] <= target or losses[-2] - losses[-1] <= min_decrease:
+            return Descent(decoders, encoders, losses, converged=True)
+    return Descent(decoders, encoders, losses, converged=False)
+
+
+def solve_backfitting(
+    problem: Problem, rng: np.random.Generator, *, tol: float = 1e-9, max_iter: int = 1000
+) -> Solution:
+    """Algorithm 1 in principal axes, until an epoch gains less than ``tol`` of the variance."""
+    start = random_modules(problem.n_modules, len(problem.eigenvalues), problem.n_components, rng)
+    descent = backfit(
+        problem.eigenvalues,
+        start,
+        problem.diversity,
+        max_iter=max_iter,
+        min_decrease=tol * problem.total_variance,
+    )
+    return conclude_descent(problem, descent, "backfitting")
+
+
+def conclude_descent(problem: Problem, descent: Descent, solver: str) -> Solution:
+    """The common result for an iterative method."""
+    beyond = problem.variance_beyond(len(problem.eigenvalues))
+    return conclude(
+        problem,
+        descent.decoders,
+        descent.encoders,
+        solver=solver,
+        n_iter=len(descent.losses) - 1,
+        converged=descent.converged,
+        loss_history=[beyond + loss for loss in descent.losses],
+    )

@@ -1,0 +1,151 @@
+"""What a solver is asked, and what it answers: one frozen problem, one frozen result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from modae.core.allocation import Allocation, allocate, lower_bound
+from modae.core.arrays import Array
+from modae.core.attainability import is_unattainable
+from modae.core.codecs import canonical
+from modae.core.objective import Terms, linear_terms
+from modae.core.subspaces import mean_projector
+
+ATTAINED, NOT_ATTAINABLE, UNDECIDED = "attained", "not attainable", "undecided"
+
+CLOSED = 1e-9
+"""A gap below this fraction of the variance counts as closed."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A linear modular autoencoder to be fitted, in principal axes.
+
+    Parameters
+    ----------
+    eigenvalues : ndarray of shape (K,)
+    total_variance : float
+    n_modules, n_components, diversity
+        M, H and lam in [0, 1].
+    """
+
+    eigenvalues: Array
+    total_variance: float
+    n_modules: int
+    n_components: int
+    diversity: float
+
+    @cached_property
+    def allocation(self) -> Allocation:
+        """The ideal allocation of the principal axes to modules."""
+        return allocate(self.eigenvalues, self.n_modules, self.n_components, self.diversity)
+
+    @cached_property
+    def lower_bound(self) -> float:
+        """No modules have a smaller loss than this."""
+        return lower_bound(self.eigenvalues, self.allocation.shares, self.diversity, self.total_variance)
+
+    def variance_beyond(self, n_axes: int) -> float:
+        """Variance outside the first axes: modules that do not use the rest lose all of it."""
+        return max(0.0, self.total_variance - float(self.eigenvalues[:n_axes].sum()))
+
+    def terms(self, decoders: Array, encoders: Array) -> Terms:
+        """Both terms of the mean loss over the data, of linear modules in the first axes."""
+        n_axes = decoders.shape[1]
+        terms = linear_terms(decoders, encoders, self.eigenvalues[:n_axes])
+        return Terms(self.variance_beyond(n_axes) + terms.reconstruction, terms.diversity)
+
+    def loss(self, decoders: Array, encoders: Array) -> float:
+        """Mean loss over the data of linear modules in the first axes."""
+        return float(self.terms(decoders, encoders).loss(self.diversity))
+
+    def gap(self, loss: float) -> float:
+        """(loss - lower bound) as a fraction of the variance; 0 when there is no variance."""
+        return (loss - self.lower_bound) / self.total_variance if self.total_variance > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Modules in principal axes, their loss, and the certificate.
+
+    Parameters
+    ----------
+    decoders : ndarray of shape (M, K', H)
+        In the first K' <= K principal axes: those that any module uses. Orthonormal columns, in the
+        order of :func:`modae.core.codecs.canonical`.
+    encoders : ndarray of shape (M, H, K')
+    shares : ndarray of shape (K,)
+        Share of the modules that look at each principal axis.
+    loss, reconstruction_error, diversity_term : float
+        ``loss = reconstruction_error - diversity * diversity_term``.
+    lower_bound : float
+        No modules have a smaller loss.
+    gap : float
+        ``(loss - lower_bound) / total variance``.
+    attainment : {"attained", "not attainable", "undecided"}
+        Whether the bound is reached, cannot be reached (proven), or neither is known.
+    loss_history : ndarray of shape (n_iter + 1,) or shorter
+    n_iter : int
+    converged : bool
+    solver : str
+    """
+
+    decoders: Array
+    encoders: Array
+    shares: Array
+    loss: float
+    reconstruction_error: float
+    diversity_term: float
+    lower_bound: float
+    gap: float
+    attainment: str
+    loss_history: Array
+    n_iter: int
+    converged: bool
+    solver: str
+
+
+def conclude(
+    problem: Problem,
+    decoders: Array,
+    encoders: Array,
+    *,
+    solver: str,
+    n_iter: int,
+    converged: bool = True,
+    loss_history: list[float] | None = None,
+) -> Solution:
+    """Measure modules found by any solver, from the modules themselves, and certify them."""
+    n_axes = decoders.shape[1]
+    decoders, encoders = canonical(decoders, encoders, problem.eigenvalues[:n_axes])
+    terms = problem.terms(decoders, encoders)
+    loss = float(terms.loss(problem.diversity))
+    shares = np.zeros(len(problem.eigenvalues))
+    shares[:n_axes] = np.diag(mean_projector(decoders))
+    return Solution(
+        decoders=decoders,
+        encoders=encoders,
+        shares=shares,
+        loss=loss,
+        reconstruction_error=float(terms.reconstruction),
+        diversity_term=float(terms.diversity),
+        lower_bound=problem.lower_bound,
+        gap=problem.gap(loss),
+        attainment=_attainment(problem, loss),
+        loss_history=np.array([loss] if loss_history is None else loss_history),
+        n_iter=max(n_iter, 1),
+        converged=converged,
+        solver=solver,
+    )
+
+
+def _attainment(problem: Problem, loss: float) -> str:
+    if problem.gap(loss) <= CLOSED:
+        return ATTAINED
+    allocation = problem.allocation
+    if is_unattainable(allocation.shares, problem.n_modules):
+        return NOT_ATTAINABLE
+    return UNDECIDED

@@ -1,0 +1,165 @@
+r"""Frames with a prescribed mean projector, by Newton's method on the orbit of right spectra.
+
+Put the M frames side by side: :math:`V=[V_1\dots V_M]` (K x Mh). Two things are wanted of it:
+:math:`VV^T=M\,\mathrm{diag}(p)=:T` and :math:`V_i^TV_i=I`. Writing :math:`V=T^{1/2}U` with orthonormal
+*rows* of U keeps the first exactly, whatever U; the second is M small equations. Let
+:math:`G=V^TV` and :math:`\Lambda=\mathrm{blockdiag}(\Lambda_i)`, symmetric. Moving U by
+:math:`U(G\Lambda-\Lambda G)` changes the diagonal blocks of G by those of
+:math:`G^2\Lambda-2G\Lambda G+\Lambda G^2`, a positive semi-definite operator, so the least-norm Newton
+step solves
+
+.. math:: \mathrm{diagblocks}(G^2\Lambda-2G\Lambda G+\Lambda G^2) = I-V_i^TV_i
+
+by conjugate gradients. There are only :math:`Mh(h+1)/2` unknowns (550 where K x K would be 5,050), an
+operator product costs two small batched multiplications, and five steps are typical.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+
+from modae.core.arrays import Array, apart, side_by_side, swap
+
+TOLERANCE = 1e-7
+"""Stop at this Frobenius residual: the loss is second order in it."""
+
+MAX_STEPS = 60
+MAX_HALVINGS = 10
+MAX_PRODUCTS = 40
+STALL_STEPS, STALL_GAIN = 4, 0.9
+
+
+def frames_with_mean_projector(
+    shares: Array, units: int, n_modules: int, rng: np.random.Generator
+) -> tuple[Array, int]:
+    """Orthonormal frames (M, K, h) whose mean projector is diag(shares), 0 < shares < 1.
+
+    Not every target has such frames. Then the frames that come back are orthonormal, but their mean
+    projector is only near the target; the caller looks at the loss they give.
+
+    Returns
+    -------
+    frames : ndarray of shape (M, K, h)
+    n_iter : int
+        Newton steps taken.
+    """
+    n_axes = len(shares)
+    if units > n_axes - units:
+        # Orthogonal complements: fewer unknowns, and the equations stay independent.
+        others, n_iter = frames_with_mean_projector(1.0 - shares, n_axes - units, n_modules, rng)
+        return _complements(others), n_iter
+    frames = _random_frames(shares, units, n_modules, rng)
+    if n_axes > n_modules * units:
+        return frames, 0  # the target has more axes than M*h directions can span
+    return _newton(frames, np.sqrt(n_modules * shares)[:, None])
+
+
+def _random_frames(shares: Array, units: int, n_modules: int, rng: np.random.Generator) -> Array:
+    """Random frames whose mean projector is roughly the target."""
+    gaussian = rng.standard_normal((n_modules, len(shares), units))
+    return np.linalg.qr(gaussian * np.sqrt(shares / (1.0 - shares))[:, None])[0]
+
+
+def _complements(frames: Array) -> Array:
+    """Orthonormal bases of the orthogonal complements."""
+    units = frames.shape[2]
+    return np.linalg.qr(frames, mode="complete")[0][:, :, units:]
+
+
+def _newton(frames: Array, root: Array) -> tuple[Array, int]:
+    """Newton steps on U, from the U nearest to the given frames; ``root`` is T^(1/2)."""
+    n_modules = len(frames)
+    rows = _orthonormal_rows(side_by_side(frames) / root)
+    frames, error = _measure(rows, root, n_modules)
+    history = [error]
+    while error > TOLERANCE and len(history) <= MAX_STEPS and not _stalled(history):
+        step, rows, frames = _newton_step(frames, root, error)
+        for halving in range(MAX_HALVINGS):
+            new_rows = _orthonormal_rows(rows + 0.5**halving * step)
+            new_frames, new_error = _measure(new_rows, root, n_modules)
+            if new_error < error:
+                break
+        else:
+            break
+        rows, frames, error = new_rows, new_frames, new_error
+        history.append(error)
+    return np.linalg.qr(frames)[0], len(history) - 1
+
+
+def _stalled(history: list[float]) -> bool:
+    recent = history[-STALL_STEPS - 1 :]
+    gains = [later > STALL_GAIN * earlier for earlier, later in pairwise(recent)]
+    return len(gains) == STALL_STEPS and all(gains)
+
+
+def _orthonormal_rows(rows: Array) -> Array:
+    """Orthonormalise by Cholesky: steps are tangent, so the Gram matrix is the identity or more."""
+    lower = np.linalg.cholesky(rows @ rows.T)
+    orthonormal: Array = np.linalg.inv(lower) @ rows
+    return orthonormal
+
+
+def _measure(rows: Array, root: Array, n_modules: int) -> tuple[Array, float]:
+    """Frames of U, and how far they are from orthonormal."""
+    frames = apart(root * rows, n_modules)
+    defect = _defect(frames)
+    return frames, float(np.sqrt(np.vdot(defect, defect)))
+
+
+def _defect(frames: Array) -> Array:
+    return np.eye(frames.shape[2]) - swap(frames) @ frames
+
+
+def _newton_step(frames: Array, root: Array, error: float) -> tuple[Array, Array, Array]:
+    """The step for U, with U and the frames rotated inside each module to suit the preconditioner."""
+    target = root**2
+    stiffness, rotation = np.linalg.eigh(swap(frames) @ (target * frames))
+    frames = frames @ rotation
+    multipliers = _conjugate_gradients(frames, stiffness, _defect(frames), error)
+    rows = side_by_side(frames) / root
+    pulled = side_by_side(frames @ multipliers) / root
+    step = target * pulled - (pulled @ rows.T) @ (target * rows)
+    return step, rows, frames
+
+
+def _conjugate_gradients(frames: Array, stiffness: Array, defect: Array, error: float) -> Array:
+    """Solve for the multipliers, no more precisely than the Newton step deserves.
+
+    ``stiffness`` holds the eigenvalues of the diagonal blocks of G^2, which are diagonal here; they
+    alone, with G_ii near the identity, make the preconditioner.
+    """
+    pairs = stiffness[:, :, None] + stiffness[:, None, :]
+    weights = np.maximum(pairs - 2.0, 1e-3 * pairs.max())
+    sandwich = _gram_sandwich(frames)
+    solution = np.zeros_like(defect)
+    residual = defect.copy()
+    direction = preconditioned = residual / weights
+    energy = np.vdot(residual, preconditioned)
+    enough = max(min(0.1, error) * error, 0.1 * TOLERANCE) ** 2
+    for _ in range(MAX_PRODUCTS):
+        product = pairs * direction - 2.0 * sandwich(direction)
+        curvature = np.vdot(direction, product)
+        if curvature <= 0.0:
+            break
+        length = energy / curvature
+        solution += length * direction
+        residual -= length * product
+        if np.vdot(residual, residual) <= enough:
+            break
+        preconditioned = residual / weights
+        energy, previous = np.vdot(residual, preconditioned), energy
+        direction = preconditioned + (energy / previous) * direction
+    return solution
+
+
+def _gram_sandwich(frames: Array) -> Callable[[Array], Array]:
+    """The diagonal blocks of G L G as a function of L: through G, or through K x K if that is less."""
+    n_modules, n_axes, units = frames.shape
+    flat = side_by_side(frames)
+    if n_axes**2 < n_modules * units**2:
+        return lambda blocks: swap(frames) @ ((side_by_side(frames @ blocks) @ flat.T) @ frames)
+    gram = (flat.T @ flat).reshape(n_modules, units, n_modules * units)
+    return lambda blocks: gram @ apart((blocks @ gram).reshape(-1, n_modules * units), n_modules)

@@ -1,0 +1,295 @@
+"""LinearModularAutoencoder: the paper's model, solved with a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from numbers import Integral
+from typing import Any, Self
+from warnings import warn
+
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from modae.core.spectrum import spectrum_of
+from modae.estimators.model import (
+    SOLVERS,
+    LinearModel,
+    Published,
+    Settings,
+    resolve_components,
+)
+from modae.estimators.modular import LinearModules
+from modae.estimators.parameters import (
+    check_choice,
+    check_components,
+    check_count,
+    check_diversity,
+    check_non_negative,
+)
+from modae.inputs import collect
+
+
+class LinearModularAutoencoder(LinearModules):
+    r"""A set of linear autoencoders trained together to be good and different.
+
+    PCA gives one set of features. This gives ``n_modules`` sets of ``n_components`` features each,
+    trained together so that the modules reconstruct the data well *and* disagree, which is what an
+    ensemble of classifiers, one for each set, needs. With decoders :math:`A_i`, encoders :math:`B_i`
+    and diversity :math:`\lambda` it minimises the mean over the data of
+
+    .. math:: \frac1M\sum_i\|A_iB_ix-x\|^2
+              -\lambda\,\frac1M\sum_i\Big\|A_iB_ix-\frac1M\sum_jA_jB_jx\Big\|^2 .
+
+    ``diversity=0`` is PCA in every module, ``diversity=1`` one large PCA with
+    ``n_modules * n_components`` components. In between, each principal component is looked at by a
+    share of the modules (``allocation_``). The default solver finds the global optimum at the cost of
+    one PCA and proves it: ``loss_`` is compared with ``lower_bound_``, which no modules can beat.
+
+    Like PCA it depends on the scale of the features: standardise columns of different units first.
+
+    Parameters
+    ----------
+    n_modules : int, default=10
+        Number of modules, M.
+    n_components : int, float or None, default=None
+        Components of each module, H. None means ``min(10, n_features)``; a float in (0, 1) means as
+        many as one module at diversity 0 needs to keep that fraction of the variance.
+    diversity : float, default=0.5
+        Weight of the disagreement of the modules, in [0, 1]; above 1 the loss has no minimum.
+        The optimal loss never rises with it, so choose it by what the features are for, for example
+        the cross-validated error of a classifier, not by ``score``.
+    solver : {"auto", "spectral", "backfitting", "gradient"}, default="auto"
+        "spectral" is direct and certified, and what "auto" stands for. "backfitting" is Algorithm 1
+        of the paper, "gradient" is batch gradient descent; both are there for comparison.
+    tol : float, default=1e-9
+        As a fraction of the variance: the gap that "spectral" tries to close further, the progress
+        in one epoch at which the others stop.
+    max_iter : int, default=2000
+        Most epochs of "backfitting" and "gradient", most refinement steps of "spectral".
+    random_state : int, RandomState instance or None, default=None
+        Many sets of modules have the same, optimal, loss: this picks one. Pass an int for the same
+        modules in every call.
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (n_features,)
+    principal_axes_ : ndarray of shape (K, n_features)
+        The principal axes that the modules use, by falling variance;
+        K = min(n_modules * n_components, rank), at least n_components.
+    eigenvalues_ : ndarray of shape (K,)
+        Variances along them (divisor n).
+    total_variance_ : float
+        Of the data, all axes.
+    allocation_ : ndarray of shape (K,)
+        Share of the modules that look at each principal component; sums to ``n_components_``.
+    encoders_ : ndarray of shape (n_modules, n_components, n_features)
+    decoders_ : ndarray of shape (n_modules, n_features, n_components)
+        Orthonormal columns. Components are ordered by the variance of their codes, with the largest
+        entry (in principal axes) positive; modules by the variance they capture.
+    loss_ : float
+        Mean loss over the training rows: ``reconstruction_error_ - diversity * diversity_term_``.
+    reconstruction_error_ : float
+    diversity_term_ : float
+    lower_bound_ : float
+        No set of modules of this size has a smaller loss on these data.
+    optimality_gap_ : float
+        ``(loss_ - lower_bound_) / total_variance_``, 0 for data without variance.
+    attainment_ : {"attained", "not attainable", "undecided"}
+        Whether the bound is reached to 1e-9 of the variance; whether it is proven that no modules
+        reach it, so that a gap remains at the optimum; or neither.
+    certified_ : bool
+        True if the solver converged and ``attainment_`` is not "undecided".
+    explained_variance_ratio_ : ndarray of shape (n_modules,)
+        Of each module alone: 1 - (its reconstruction error) / (total variance). It can be negative
+        at high diversity, where single modules overshoot so that their mean is right.
+    explained_variance_ratio_of_mean_ : float
+        The same for the mean of the reconstructions.
+    loss_history_ : ndarray
+        Loss at the start and after each epoch; for "spectral", after each refinement.
+    n_iter_ : int
+    solver_ : str
+        The solver that was used.
+    n_components_ : int
+        Components of each module.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only if the columns of X have names.
+
+    See Also
+    --------
+    sklearn.decomposition.PCA : One set of features; the case ``diversity=0``.
+
+    Notes
+    -----
+    ``score`` compares models at one diversity only: a grid search that maximises it over ``diversity``
+    always picks 1.
+
+    References
+    ----------
+    H. Reeve and G. Brown, "Modular Autoencoders for Ensemble Feature Extraction", 2015.
+
+    Examples
+    --------
+    >>> from modae import LinearModularAutoencoder
+    >>> from sklearn.datasets import load_digits
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> model = LinearModularAutoencoder(n_modules=5, n_components=4, random_state=0).fit(X)
+    >>> model.transform(X).shape, model.transform_modules(X).shape
+    ((1797, 20), (5, 1797, 4))
+    >>> model.attainment_, abs(model.optimality_gap_) < 1e-9
+    ('attained', True)
+    >>> [round(m.loss_) for m in model.path([0.1, 0.5, 0.9])]
+    [615, 583, 405]
+    """
+
+    mean_ = Published("mean")
+    principal_axes_ = Published("principal_axes")
+    eigenvalues_ = Published("spectrum.eigenvalues")
+    total_variance_ = Published("spectrum.total_variance")
+    allocation_ = Published("solution.shares")
+    encoders_ = Published("encoders")
+    decoders_ = Published("decoders")
+    loss_ = Published("solution.loss")
+    reconstruction_error_ = Published("solution.reconstruction_error")
+    diversity_term_ = Published("solution.diversity_term")
+    lower_bound_ = Published("solution.lower_bound")
+    optimality_gap_ = Published("solution.gap")
+    attainment_ = Published("solution.attainment")
+    certified_ = Published("certified")
+    explained_variance_ratio_ = Published("explained_variance_ratio")
+    explained_variance_ratio_of_mean_ = Published("explained_variance_ratio_of_mean")
+    loss_history_ = Published("solution.loss_history")
+    n_iter_ = Published("solution.n_iter")
+    solver_ = Published("solution.solver")
+    n_components_ = Published("settings.n_components")
+
+    _model: LinearModel
+
+    def __init__(
+        self,
+        n_modules: int = 10,
+        n_components: int | float | None = None,
+        diversity: float = 0.5,
+        *,
+        solver: str = "auto",
+        tol: float = 1e-9,
+        max_iter: int = 2000,
+        random_state: Any = None,
+    ) -> None:
+        self.n_modules = n_modules
+        self.n_components = n_components
+        self.diversity = diversity
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Fit the modules to the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        summary = collect(X, self)
+        self._check_width()
+        spectrum = spectrum_of(summary)
+        settings = self._settings(resolve_components(self.n_components, spectrum))
+        leading = spectrum.leading(settings.n_modules, settings.n_components)
+        self._model = LinearModel(leading, settings, summary.dtype)
+        self._warn_if_doubtful()
+        return self
+
+    def with_diversity(self, diversity: float) -> Self:
+        """A new fitted estimator for another diversity, from the stored spectrum alone.
+
+        It equals a fresh ``fit`` at that diversity with the same ``random_state``.
+
+        Parameters
+        ----------
+        diversity : float
+
+        Returns
+        -------
+        estimator : LinearModularAutoencoder
+        """
+        check_is_fitted(self)
+        check_diversity(diversity)
+        other = type(self)(**{**self.get_params(deep=False), "diversity": diversity})
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(other, name, getattr(self, name))
+        other._model = self._model.with_diversity(float(diversity))
+        return other
+
+    def path(self, diversities: Iterable[float]) -> Iterator[Self]:
+        """One fitted estimator for each diversity, in the order given, as ``with_diversity`` makes them.
+
+        Parameters
+        ----------
+        diversities : iterable of float
+
+        Returns
+        -------
+        estimators : iterator of LinearModularAutoencoder
+            Each is solved when it is asked for.
+        """
+        check_is_fitted(self)
+        values = list(diversities)
+        for diversity in values:
+            check_diversity(diversity)
+        return (self.with_diversity(diversity) for diversity in values)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in vars(self)
+
+    def _check_parameters(self) -> None:
+        check_count("n_modules", self.n_modules)
+        check_components(self.n_components)
+        check_diversity(self.diversity)
+        check_choice("solver", self.solver, ("auto", *SOLVERS))
+        check_non_negative("tol", self.tol)
+        check_count("max_iter", self.max_iter)
+
+    def _settings(self, n_components: int) -> Settings:
+        return Settings(
+            n_modules=int(self.n_modules),
+            n_components=n_components,
+            diversity=float(self.diversity),
+            solver=self.solver,
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+        )
+
+    def _check_width(self) -> None:
+        width, n_features = self.n_components, self.n_features_in_
+        if isinstance(width, Integral) and width > n_features:
+            raise ValueError(f"n_components must be at most n_features = {n_features}, got {width!r}.")
+
+    def _warn_if_doubtful(self) -> None:
+        if self.diversity == 0 and self.n_modules > 1:
+            warn(
+                "diversity=0 makes all modules equal: each is the same PCA, and an ensemble on them "
+                "gains nothing.",
+                UserWarning,
+                stacklevel=3,
+            )
+        if not self._model.solution.converged:
+            warn(
+                f"solver={self.solver_!r} stopped after max_iter={self.max_iter} epochs with a gap of "
+                f"{self.optimality_gap_:.1e} to the lower bound; raise max_iter, or use "
+                "solver='spectral', which needs no epochs.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _loss_diversity(self) -> float:
+        return self._model.settings.diversity

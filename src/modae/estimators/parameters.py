@@ -1,0 +1,59 @@
+"""Rules for constructor parameters, and messages that give name, rule and value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any
+
+
+def check_count(name: str, value: Any, *, minimum: int = 1) -> None:
+    """A whole number, of a type that says so."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}.")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, got {value!r}.")
+
+
+def check_non_negative(name: str, value: Any) -> None:
+    """A finite number that is not below 0."""
+    if not _is_number(value) or value < 0.0:
+        raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}.")
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
+    """One of a few words."""
+    if value not in tuple(choices):
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
+
+
+def check_diversity(value: Any) -> None:
+    """The theorem that bounds the diversity is in the message."""
+    if _is_number(value) and 0.0 <= value <= 1.0:
+        return
+    reason = ""
+    if _is_number(value) and value > 1.0:
+        reason = (
+            " Above 1 the loss has no minimum: modules can move apart without end while it falls "
+            "(Theorem 1)."
+        )
+    raise ValueError(f"diversity must be a number in [0, 1], got {value!r}.{reason}")
+
+
+def check_components(value: Any) -> None:
+    """None, a whole number of at least 1, or a fraction of the variance."""
+    if value is None:
+        return
+    if isinstance(value, Integral):
+        check_count("n_components", value)
+    elif not (_is_number(value) and 0.0 < value < 1.0):
+        raise ValueError(
+            "n_components must be None, an integer of at least 1, or a float strictly between 0 and 1 "
+            f"(the fraction of variance that one module at diversity 0 keeps), got {value!r}."
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
