@@ -31,7 +31,7 @@ check: $(READY)  ## lint, format, types, layers, duplicated code
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_layers.py
-	$(BIN)/python tools/duplicated_code.py src tests benchmarks tools
+	$(BIN)/pylint --disable=all --enable=duplicate-code --min-similarity-lines=8 src benchmarks
 
 bench: $(READY)  ## speed, as ratios inside one run
 	$(BIN)/python -m benchmarks.core

