@@ -9,10 +9,10 @@ version = release = modae.__version__
 
 extensions = [
     "myst_parser",
+    "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
-    "sphinx.ext.napoleon",
+    "sphinx-mathjax-offline",
     "sphinx.ext.viewcode",
 ]
 myst_enable_extensions = ["dollarmath"]
@@ -20,8 +20,7 @@ myst_heading_anchors = 3
 autosummary_generate = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-napoleon_google_docstring = False
-napoleon_use_ivar = True
+numpydoc_show_class_members = False
 exclude_patterns = ["_build", "pictures"]
 
 html_theme = "pydata_sphinx_theme"
