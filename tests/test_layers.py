@@ -13,8 +13,11 @@ ROOT = Path(modae.__file__).parent
 ORDER = (
     "core.arrays",
     "core.objective",
+    "core.rows",
     "core.moments",
     "core.spectrum",
+    "core.wide",
+    "core.stream",
     "core.allocation",
     "core.tight_frames",
     "core.subspaces",

@@ -69,7 +69,7 @@ def test_axes_without_variance_are_no_use_even_to_a_generic_solver(M, H, rank, l
 @EVERY_SHAPE
 @pytest.mark.parametrize("lam", [0.1, 0.5, 0.9, 0.999])
 def test_inside_a_block_the_shares_are_a_clipped_water_level(shape, lam):
-    w = shape(12)
+    w = 7.0 * shape(12)
     allocation = allocate(w, 4, 3, lam)
     for block in allocation.blocks:
         shares, s = allocation.shares[block.axes], np.sqrt(w[block.axes] / w[0])

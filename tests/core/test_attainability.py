@@ -48,6 +48,20 @@ def test_the_best_shares_of_five_equal_axes_are_not_called_unattainable():
     assert not is_unattainable(np.array([0.5, 0.5, 1 / 3, 1 / 3, 1 / 3]), 3)
 
 
+@pytest.mark.parametrize("step", [1e-7, 1e-4, 1e-2])
+def test_the_slightest_violation_is_seen(step):
+    possible, impossible = np.array([0.5, 0.5, 1 / 3, 1 / 3, 1 / 3]), np.full(5, 0.4)
+    assert is_unattainable((1.0 - step) * possible + step * impossible, 3)
+
+
+@pytest.mark.parametrize(("M", "H", "n_axes"), [(3, 3, 5), (3, 4, 7)])
+def test_some_proofs_need_the_complements(M, H, n_axes):
+    shares = np.full(n_axes, H / n_axes)
+    padded = np.concatenate([shares, np.zeros(M * H - n_axes)])
+    assert all(largest_left_side(padded, M, H, d) <= d + 1e-12 for d in range(1, H))
+    assert is_unattainable(shares, M)
+
+
 def test_more_axes_than_all_modules_span_are_unattainable():
     assert is_unattainable(np.full(7, 2 / 7), 3)
 
@@ -101,3 +115,8 @@ def test_fully_shared_and_unused_axes_do_not_change_the_verdict():
     impossible, possible = np.full(5, 0.4), np.array([0.5, 0.5, 1 / 3, 1 / 3, 1 / 3])
     assert is_unattainable(np.concatenate([[1.0, 1.0], impossible, [0.0]]), 3)
     assert not is_unattainable(np.concatenate([[1.0, 1.0], possible, [0.0]]), 3)
+
+
+def test_shares_of_lines_a_little_aside_are_not_called_unattainable():
+    # Complements: three lines in three axes, which have every spectrum (Schur-Horn).
+    assert not is_unattainable(np.array([1 - 0.9e-9, 1 - 0.9e-9, 1.8e-9]), 3)

@@ -78,3 +78,17 @@ def test_the_scale_of_the_data_does_not_change_the_path(factor):
     there = descend(factor * W, start_modules(), 0.7, max_iter=40)
     np.testing.assert_allclose(there.losses, factor * np.array(here.losses), rtol=1e-6)
     np.testing.assert_allclose(there.decoders @ there.encoders, here.decoders @ here.encoders, atol=1e-6)
+
+
+@pytest.mark.parametrize("step", [1e80, 1e200])
+def test_a_huge_step_ends_without_a_warning(step):
+    assert not descend(
+        np.ones(4), random_modules(3, 4, 1, np.random.default_rng(0)), 0.5, step=step
+    ).converged
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e160])
+def test_descent_at_extreme_scales(factor):
+    w = factor * np.array([4.0, 3.0, 2.0, 1.0])
+    solution = solve_gradient(Problem(w, w.sum(), 3, 2, 0.7), np.random.default_rng(0))
+    assert solution.gap < 1e-5

@@ -2,9 +2,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csc_array, csr_array
 
-from modae.core import moments as module
-from modae.core.moments import KeptRows, Moments, column_sums, moments_of_rows, summarise
+from modae.core import rows as rows_module
+from modae.core.moments import Moments, moments_of_rows
+from modae.core.rows import column_sums
 from oracles import moments_in_long_double
 from strategies import data_sets, metamorphic
 
@@ -66,7 +68,7 @@ def test_long_sums_of_single_precision_are_added_in_double():
 def test_the_size_of_the_blocks_does_not_matter(monkeypatch, offset, block_bytes):
     rows = offset + np.random.default_rng(4).standard_normal((101, 3))
     whole = moments_of_rows(rows)
-    monkeypatch.setattr(module, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(rows_module, "BLOCK_BYTES", block_bytes)
     assert_same_moments(moments_of_rows(rows), whole)
 
 
@@ -147,8 +149,34 @@ def test_covariance_under_changes_of_the_rows(rows, factor, data):
     assert_covariance(rows + constant, covariance)
 
 
-@pytest.mark.parametrize(("n_rows", "kind"), [(4, KeptRows), (5, Moments), (6, Moments), (1, KeptRows)])
-def test_the_smaller_summary_is_kept(n_rows, kind):
-    summary = summarise(np.ones((n_rows, 5), dtype=np.float32))
-    assert isinstance(summary, kind)
-    assert summary.dtype == np.float32
+@pytest.mark.parametrize("offset", [0.0, 1e5])
+def test_integer_weights_are_repetitions(offset):
+    rng = np.random.default_rng(8)
+    rows, counts = offset + rng.standard_normal((30, 3)), rng.integers(1, 5, 30)
+    weighted = moments_of_rows(rows, counts.astype(np.float64))
+    assert_same_moments(weighted, moments_of_rows(np.repeat(rows, counts, axis=0)))
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2.0, 30)], ids=["plain", "weighted"])
+@pytest.mark.parametrize("layout", [csr_array, csc_array])
+def test_sparse_rows_have_the_moments_of_dense_ones(weights, layout):
+    rng = np.random.default_rng(9)
+    rows = rng.standard_normal((30, 4)) * (rng.random((30, 4)) < 0.3)
+    assert_same_moments(moments_of_rows(layout(rows), weights), moments_of_rows(rows, weights))
+
+
+@pytest.mark.parametrize("exponent", [-900, -600, -400, 400])
+def test_data_whose_squares_do_not_fit_are_measured_in_their_own_unit(exponent):
+    rows = np.random.default_rng(10).standard_normal((30, 3))
+    plain, extreme = moments_of_rows(rows), moments_of_rows(rows * 2.0**exponent)
+    ratio = extreme.unit / 2.0**exponent
+    np.testing.assert_allclose(extreme.covariance * ratio**2, plain.covariance, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(extreme.mean / 2.0**exponent, plain.mean, rtol=1e-12)
+
+
+@pytest.mark.parametrize("exponent", [600, 900])
+def test_huge_data_are_measured_in_their_own_unit(exponent):
+    rows = np.random.default_rng(10).standard_normal((30, 3))
+    plain, extreme = moments_of_rows(rows), moments_of_rows(rows * 2.0**exponent)
+    ratio = extreme.unit / 2.0**exponent
+    np.testing.assert_allclose(extreme.covariance * ratio**2, plain.covariance, rtol=1e-12, atol=1e-13)

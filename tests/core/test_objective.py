@@ -27,6 +27,10 @@ def some_modules(M=3, D=5, H=2, n=7, seed=0):
     )
 
 
+def terms_from_codes(rows, codes, decoders):
+    return row_terms(np.sum(rows**2, axis=1), codes, rows @ side_by_side(decoders), decoders)
+
+
 def uncentred_covariance(rows):
     return rows.T @ rows / len(rows)
 
@@ -65,8 +69,8 @@ def test_output_terms_are_those_of_each_row(diversity):
 def test_terms_from_codes_are_those_from_outputs(n_modules):
     rows, _, encoders = some_modules(n_modules, seed=3)
     decoders = random_frames(n_modules, 5, 2, np.random.default_rng(3))
-    codes = rows @ encoders.reshape(-1, 5).T
-    fast, slow = row_terms(rows, codes, decoders), output_terms(rows @ swap(decoders @ encoders), rows)
+    fast = terms_from_codes(rows, rows @ encoders.reshape(-1, 5).T, decoders)
+    slow = output_terms(rows @ swap(decoders @ encoders), rows)
     np.testing.assert_allclose(fast.reconstruction, slow.reconstruction, rtol=1e-12)
     np.testing.assert_allclose(fast.diversity, slow.diversity, rtol=1e-10, atol=1e-12)
 
@@ -74,7 +78,7 @@ def test_terms_from_codes_are_those_from_outputs(n_modules):
 def test_perfect_reconstructions_have_no_negative_error():
     rows = np.random.default_rng(4).standard_normal((200, 3))
     decoders = np.stack([random_rotation(3, np.random.default_rng(5))] * 2)
-    terms = row_terms(rows, np.hstack([rows @ decoders[0]] * 2), decoders)
+    terms = terms_from_codes(rows, np.hstack([rows @ decoders[0]] * 2), decoders)
     assert np.all(terms.reconstruction >= 0.0)
     np.testing.assert_allclose(terms.reconstruction, 0.0, atol=1e-13)
 

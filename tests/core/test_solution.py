@@ -115,3 +115,7 @@ def test_turning_a_module_inside_itself_changes_no_conclusion():
     np.testing.assert_allclose(second.decoders, first.decoders, atol=1e-9)
     np.testing.assert_allclose(second.shares, first.shares, atol=1e-12)
     assert second.loss == pytest.approx(first.loss, rel=1e-12)
+
+
+def test_descent_on_data_without_variance_has_converged():
+    assert solve_gradient(Problem(np.zeros(2), 0.0, 3, 2, 0.5), np.random.default_rng(0)).converged

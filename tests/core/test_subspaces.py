@@ -124,3 +124,13 @@ def test_the_seed_decides_the_frames():
     _, other = subspaces_for(w, 4, 3, 0.8, seed=4)
     np.testing.assert_array_equal(first, again)
     assert np.abs(first @ first.swapaxes(1, 2) - other @ other.swapaxes(1, 2)).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("lam", "second"),
+    [("0x1.999999999999ap-5", "0x1.ce147ae148167p-1"), ("0x1.e3b2d066ea218p-5", "0x1.c5529c10c89d6p-1")],
+)
+def test_a_pair_of_axes_is_peeled_together(lam, second):
+    allocation = allocate(np.array([1.0, float.fromhex(second)]), 2, 1, float.fromhex(lam))
+    frames = module_subspaces(allocation, 2, np.random.default_rng(0)).frames
+    np.testing.assert_allclose(mean_projector(frames)[0, 0], allocation.shares[0], atol=1e-11)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from modae import LinearModularAutoencoder
-from modae.core.moments import KeptRows, Moments, moments_of_rows
+from modae.core.moments import moments_of_rows
+from modae.core.stream import Stream
 from modae.inputs import collect
 
 
@@ -17,9 +18,9 @@ class Sums:
 
 @pytest.fixture
 def registered():
-    def collect_sums(X, estimator):
+    def collect_sums(X, estimator, sample_weight=None, *, reset=True, upcast=False):
         estimator.n_features_in_ = len(X.moments.mean)
-        return X.moments
+        return Stream(X.moments)
 
     collect.register(Sums)(collect_sums)
     yield
@@ -35,7 +36,10 @@ def test_a_registered_type_never_reaches_validation():
     np.testing.assert_array_equal(summed.encoders_, plain.encoders_)
 
 
-def test_tall_data_become_moments_and_wide_data_stay_rows():
-    X = np.random.default_rng(0).standard_normal((20, 8))
-    assert isinstance(collect(X, LinearModularAutoencoder()), Moments)
-    assert isinstance(collect(X.T, LinearModularAutoencoder()), KeptRows)
+@pytest.mark.usefixtures("registered")
+def test_a_registered_type_can_continue_a_stream():
+    X = np.random.default_rng(0).standard_normal((200, 8))
+    plain = LinearModularAutoencoder(3, 2, random_state=0).fit(X)
+    streamed = LinearModularAutoencoder(3, 2, random_state=0).partial_fit(X[:50])
+    streamed.partial_fit(Sums(moments_of_rows(X[50:])))
+    assert streamed.loss_ == pytest.approx(plain.loss_, rel=1e-12)

@@ -2,12 +2,14 @@ r"""The mathematics: numpy and scipy only, arrays in, arrays out.
 
 Read the files in this order; each is one step, and its docstring states that step.
 
-==================  ====================================================================
+==================  =====================================================================
 file                step
-==================  ====================================================================
+==================  =====================================================================
 ``objective``       the loss in both forms, its two terms, its gradient
-``moments``         1. data become (n, mean, scatter)
+``moments``         1. data become (n, mean, scatter) (``rows``: dense and sparse products)
 ``spectrum``        2. moments become principal axes and eigenvalues
+``wide``            2. the same without a D x D matrix, exact or with a proven error
+``stream``          the summary that grows: rows, then moments; which route to a spectrum
 ``allocation``      3. eigenvalues become shares of the modules, and a lower bound
 ``subspaces``       4. shares become M subspaces (``tight_frames``: Newton's method for it)
 ``codecs``          5. subspaces become encoders and decoders
@@ -16,7 +18,7 @@ file                step
 ``spectral``        steps 3 to 6 in one function: the default solver
 ``backfitting``     Algorithm 1 of the paper: literal, and in principal axes
 ``gradient``        batch gradient descent, the paper's rival
-==================  ====================================================================
+==================  =====================================================================
 
 Notation, from the paper to the code. A stack of matrices has the module as its first axis.
 

@@ -56,7 +56,7 @@ def allocate(eigenvalues: Array, n_modules: int, n_components: int, diversity: f
     Parameters
     ----------
     eigenvalues : ndarray of shape (K,)
-        Leading eigenvalues, falling; K = min(M*H, rank), or H where the rank is below H.
+        Leading eigenvalues, falling; at most M*H of them, at least H.
     n_modules, n_components, diversity
         M, H and lam in [0, 1].
 
@@ -69,10 +69,11 @@ def allocate(eigenvalues: Array, n_modules: int, n_components: int, diversity: f
     >>> allocate(np.array([4.0, 1.0, 1.0]), 3, 1, 0.8).shares.round(3).tolist()
     [0.625, 0.188, 0.188]
     """
-    if diversity == 0.0 or n_modules == 1 or len(eigenvalues) <= n_components:
+    rank = int(np.count_nonzero(eigenvalues))
+    if diversity == 0.0 or n_modules == 1 or rank <= n_components:
         blocks = [_top_axes(n_components)]
     else:
-        blocks = _pooled_blocks(eigenvalues, n_modules, n_components, diversity)
+        blocks = _pooled_blocks(eigenvalues[:rank], n_modules, n_components, diversity)
     shares = np.zeros(len(eigenvalues))
     for block, values in blocks:
         shares[block.axes] = values

@@ -20,6 +20,9 @@ from modae.core.arrays import Array
 MARGIN = 1e-9
 """A violation must exceed this, far above round-off in the shares."""
 
+PEEL = 1e-12
+"""Shares this close to 0 or 1 are taken away: far less than a violation needs."""
+
 
 def is_unattainable(shares: Array, n_modules: int) -> bool:
     """True if it is proven that no M projectors have diag(shares) as their mean.
@@ -38,7 +41,7 @@ def is_unattainable(shares: Array, n_modules: int) -> bool:
     >>> is_unattainable(np.array([1 / 2, 1 / 2, 1 / 3, 1 / 3, 1 / 3]), 3)
     False
     """
-    split = np.sort(shares[(shares > MARGIN) & (shares < 1.0 - MARGIN)])[::-1]
+    split = np.sort(shares[(shares > PEEL) & (shares < 1.0 - PEEL)])[::-1]
     units = round(float(split.sum()))
     return _violates(split, units, n_modules) or _violates(
         1.0 - split[::-1], len(split) - units, n_modules

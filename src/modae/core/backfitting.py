@@ -120,8 +120,8 @@ def solve_backfitting(
     return conclude_descent(problem, descent, "backfitting")
 
 
-def conclude_descent(problem: Problem, descent: Descent, solver: str) -> Solution:
-    """The common result for an iterative method."""
+def conclude_descent(problem: Problem, descent: Descent, solver: str, scale: float = 1.0) -> Solution:
+    """The common result for an iterative method, whose losses are in units of ``scale``."""
     beyond = problem.variance_beyond(len(problem.eigenvalues))
     return conclude(
         problem,
@@ -130,5 +130,5 @@ def conclude_descent(problem: Problem, descent: Descent, solver: str) -> Solutio
         solver=solver,
         n_iter=len(descent.losses) - 1,
         converged=descent.converged,
-        loss_history=[beyond + loss for loss in descent.losses],
+        loss_history=[beyond + scale * loss for loss in descent.losses],
     )

@@ -44,9 +44,10 @@ def descend(
                 modules, slopes, losses[-1], GROWTH * length, covariance, diversity
             )
         else:
-            modules = _moved(modules, slopes, step)
-            loss = _loss(modules, covariance, diversity)
-        if not loss < 1e3 * abs(losses[0]):
+            with np.errstate(over="ignore", invalid="ignore"):  # a step too long ends in infinity
+                modules = _moved(modules, slopes, step)
+                loss = _loss(modules, covariance, diversity)
+        if not loss <= 1e3 * abs(losses[0]):
             return Descent(*modules, [*losses, loss], converged=False)
         losses.append(loss)
         if loss <= target or losses[-2] - loss <= min_decrease:
@@ -57,16 +58,20 @@ def descend(
 def solve_gradient(
     problem: Problem, rng: np.random.Generator, *, tol: float = 1e-9, max_iter: int = 1000
 ) -> Solution:
-    """Gradient descent in principal axes, until an epoch gains less than ``tol`` of the variance."""
+    """Gradient descent in principal axes, until an epoch gains less than ``tol`` of the variance.
+
+    It runs in units of the variance, so that no step over- or underflows.
+    """
+    total = problem.total_variance or 1.0
     start = random_modules(problem.n_modules, len(problem.eigenvalues), problem.n_components, rng)
     descent = descend(
-        problem.eigenvalues,
+        problem.eigenvalues / total,
         start,
         problem.diversity,
         max_iter=max_iter,
-        min_decrease=tol * problem.total_variance,
+        min_decrease=tol,
     )
-    return conclude_descent(problem, descent, "gradient")
+    return conclude_descent(problem, descent, "gradient", scale=total)
 
 
 def _loss(modules: tuple[Array, Array], covariance: Array, diversity: float) -> float:

@@ -1,44 +1,52 @@
 r"""Step 1: data become moments.
 
 Linear training sees the data only through the number of rows (or their total weight) :math:`n`, the
-mean :math:`\mu` and the scatter :math:`\sum_r (x_r-\mu)(x_r-\mu)^T`. Every way of reading data ends
-here, and two sets of moments merge exactly, so "same moments, same model" is the whole contract of
-in-memory, streamed and distributed fitting.
+mean :math:`\mu` and the scatter :math:`\sum_r \omega_r(x_r-\mu)(x_r-\mu)^T`. Every way of reading data
+ends here, and two sets of moments merge exactly, so "same moments, same model" is the whole contract of
+in-memory, weighted, streamed and distributed fitting.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from scipy.sparse import issparse
 
 from modae.core.arrays import Array
+from modae.core.rows import Rows, column_sums, shifted_blocks
 
-BLOCK_BYTES = 1 << 26
-"""Rows are shifted and multiplied in blocks of about this size, so no shifted copy of X is made."""
+Precision: TypeAlias = np.dtype[np.floating[Any]]
+
+FLOAT64: Precision = np.dtype(np.float64)
+
+COMFORTABLE = (1e-200, 1e200)
+"""Variances outside this range are computed again in a unit of their own."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Moments:
     """Weight, mean and scatter of a set of rows.
 
     Parameters
     ----------
     weight : float
-        Number of rows.
+        Number of rows, or the sum of their weights.
     mean : ndarray of shape (D,)
     scatter : ndarray of shape (D, D)
-        Sum over the rows of (x - mean)(x - mean)^T.
+        Sum over the rows of weight * (x - mean)(x - mean)^T, in units of ``unit ** 2``.
     dtype : numpy dtype
         Precision in which the products were made: float32 or float64.
+    unit : float
+        A power of two; 1 unless the data are so large or small that their squares would not fit.
     """
 
     weight: float
     mean: Array
     scatter: Array
-    dtype: np.dtype[np.floating[Any]] = field(default=np.dtype(np.float64))
+    dtype: Precision = FLOAT64
+    unit: float = 1.0
 
     @property
     def covariance(self) -> Array:
@@ -53,43 +61,28 @@ class Moments:
         """
         weight = self.weight + other.weight
         delta = other.mean - self.mean
-        between = np.outer(delta, delta * (self.weight * other.weight / weight))
+        unit = max(self.unit, other.unit, _unit_of(delta))
+        step = delta / unit
+        between = np.outer(step, step * (self.weight * other.weight / weight))
         return Moments(
             weight=weight,
             mean=self.mean + delta * (other.weight / weight),
-            scatter=self.scatter + other.scatter + between,
+            scatter=self._scatter_in(unit) + other._scatter_in(unit) + between,
             dtype=min(self.dtype, other.dtype, key=lambda dtype: dtype.itemsize),
+            unit=unit,
         )
 
-
-@dataclass(frozen=True)
-class KeptRows:
-    """The rows themselves (n, D): smaller than their moments while n < D, and just as good."""
-
-    rows: Array
-
-    @property
-    def dtype(self) -> np.dtype[np.floating[Any]]:
-        """Precision of the rows."""
-        return self.rows.dtype
+    def _scatter_in(self, unit: float) -> Array:
+        return self.scatter if unit == self.unit else self.scatter * (self.unit / unit) ** 2
 
 
-Summary: TypeAlias = Moments | KeptRows
-"""What is kept of the data: all that a spectrum needs."""
+def moments_of_rows(rows: Rows, weights: Array | None = None) -> Moments:
+    r"""Moments of a matrix of rows, dense or sparse, optionally weighted (all weights positive).
 
-
-def summarise(rows: Array) -> Summary:
-    """The smaller of the two summaries of a matrix of rows (n, D)."""
-    n_rows, n_features = rows.shape
-    return KeptRows(rows) if n_rows < n_features else moments_of_rows(rows)
-
-
-def moments_of_rows(rows: Array) -> Moments:
-    r"""Moments of a matrix of rows, one block at a time.
-
-    Each block is shifted by a provisional mean :math:`\nu`, multiplied in its own precision and
-    summed in float64; one rank-one correction, :math:`-n(\mu-\nu)(\mu-\nu)^T`, ends it. Without the
-    shift, columns far from zero would lose their variance to cancellation.
+    Dense rows are taken block by block: each is shifted by a provisional mean :math:`\nu`, multiplied
+    in its own precision and summed in float64; one rank-one correction,
+    :math:`-n(\mu-\nu)(\mu-\nu)^T`, ends it. Without the shift, columns far from zero would lose their
+    variance to cancellation.
 
     Examples
     --------
@@ -101,25 +94,47 @@ def moments_of_rows(rows: Array) -> Moments:
     >>> moments.scatter.tolist()
     [[8.0, 12.0], [12.0, 24.0]]
     """
-    n_rows, n_features = rows.shape
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        moments = _moments(rows, weights, 1.0)
+        if not _is_comfortable(moments):
+            moments = _moments(rows, weights, spread_unit(rows))
+    return moments
+
+
+def _moments(rows: Rows, weights: Array | None, unit: float) -> Moments:
+    """Moments in the given unit."""
+    if unit != 1.0:
+        rows = rows / rows.dtype.type(unit)
+    compute = _moments_of_sparse if issparse(rows) else _moments_of_dense
+    weight, mean, scatter = compute(rows, weights)
+    return Moments(weight, mean * unit, scatter, rows.dtype, unit)
+
+
+def _moments_of_dense(rows: Array, weights: Array | None) -> tuple[float, Array, Array]:
+    n_features = rows.shape[1]
     shift = provisional_mean(rows)
-    total = np.zeros(n_features)
-    scatter = np.zeros((n_features, n_features))
-    for block in shifted_blocks(rows, shift):
-        total += column_sums(block)
+    roots = None if weights is None else np.sqrt(weights).astype(rows.dtype)
+    weight = float(len(rows) if weights is None else weights.sum())
+    total, scatter = np.zeros(n_features), np.zeros((n_features, n_features))
+    start = 0
+    for block in shifted_blocks(rows, shift, roots):
+        stop = start + len(block)
+        total += column_sums(block) if roots is None else roots[start:stop] @ block
         scatter += block.T @ block
-    offset = total / n_rows
+        start = stop
+    offset = total / weight
     scatter -= np.outer(total, offset)
-    return Moments(n_rows, shift + offset, scatter, rows.dtype)
+    return weight, shift + offset, scatter
 
 
-def column_sums(block: Array) -> Array:
-    """Column sums in float64. BLAS is twice as fast, but adds in the precision of the block."""
-    if block.dtype == np.float64:
-        total: Array = np.ones(len(block)) @ block
-    else:
-        total = block.sum(axis=0, dtype=np.float64)
-    return total
+def _moments_of_sparse(rows: Rows, weights: Array | None) -> tuple[float, Array, Array]:
+    """Sparse rows stay sparse: the mean is subtracted from the product, as a rank-one matrix."""
+    rows = rows.astype(np.float64)
+    weighted = rows if weights is None else rows.multiply(weights[:, None]).tocsr()
+    weight = float(rows.shape[0] if weights is None else weights.sum())
+    mean = np.asarray(weighted.sum(axis=0)).ravel() / weight
+    scatter = (rows.T @ weighted).toarray() - np.outer(weight * mean, mean)
+    return weight, mean, scatter
 
 
 def provisional_mean(rows: Array, sample: int = 256) -> Array:
@@ -133,18 +148,29 @@ def provisional_mean(rows: Array, sample: int = 256) -> Array:
     energy = float(np.vdot(mean, mean))
     variance = float(np.vdot(spread, spread)) / len(spread) - energy
     if energy <= 10.0 * variance:
-        mean[:] = 0.0
+        mean = np.zeros_like(mean)
     provisional: Array = mean.astype(rows.dtype)
     return provisional
 
 
-def shifted_blocks(rows: Array, shift: Array) -> Iterator[Array]:
-    """Blocks of ``rows - shift``: in one reused buffer, or the rows themselves for a zero shift."""
-    height = max(1, min(len(rows), BLOCK_BYTES // (rows.itemsize * rows.shape[1])))
-    blocks = (rows[start : start + height] for start in range(0, len(rows), height))
-    if not shift.any():
-        yield from blocks
-        return
-    buffer = np.empty((height, rows.shape[1]), dtype=rows.dtype)
-    for block in blocks:
-        yield np.subtract(block, shift, out=buffer[: len(block)])
+def spread_unit(rows: Rows) -> float:
+    """A power of two near the largest distance of an entry from the middle of its column."""
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    if issparse(rows):
+        low, high = low.toarray(), high.toarray()
+    return _unit_of(np.asarray(high / 2, np.float64) - np.asarray(low / 2, np.float64))
+
+
+def _unit_of(spread: Array) -> float:
+    """A power of two near the largest entry, or 1 where ordinary arithmetic does."""
+    largest = float(np.abs(spread).max(initial=0.0))
+    low, high = np.sqrt(COMFORTABLE)
+    if largest == 0.0 or low < largest < high:
+        return 1.0
+    # The square of the unit must be a float64 too.
+    return float(2.0 ** np.clip(np.frexp(largest)[1], -537, 511))
+
+
+def _is_comfortable(moments: Moments) -> bool:
+    low, high = COMFORTABLE
+    return low < float(np.trace(moments.scatter)) / moments.weight < high

@@ -54,24 +54,27 @@ def output_terms(outputs: Array, targets: Array) -> Terms:
     )
 
 
-def row_terms(rows: Array, codes: Array, decoders: Array) -> Terms:
-    r"""Both terms for each row without forming the M reconstructions: orthonormal decoders only.
+def row_terms(squares: Array, codes: Array, matches: Array, decoders: Array) -> Terms:
+    r"""Both terms for each row without forming the reconstructions: orthonormal decoders only.
 
-    :math:`\|A_iz_i-x\|^2=\|x\|^2+\langle z_i,\,z_i-2A_i^Tx\rangle`, and the diversity is the
-    reconstruction error less the error of the mean.
+    :math:`\|A_iz_i-x\|^2=\|x\|^2+\langle z_i,\,z_i-2A_i^Tx\rangle`, and with
+    :math:`A=[A_1\dots A_M]` the error of the mean is
+    :math:`\|x\|^2-\frac2M\langle z,A^Tx\rangle+\frac1{M^2}\langle z,A^TAz\rangle`.
 
     Parameters
     ----------
-    rows : ndarray of shape (n, D), centred
-    codes : ndarray of shape (n, M*H)
+    squares : ndarray of shape (n,)
+        Squared length of each centred row.
+    codes, matches : ndarrays of shape (n, M*H)
+        What the encoders, and what the transposed decoders, make of the centred rows.
     decoders : ndarray of shape (M, D, H)
     """
-    flat = side_by_side(decoders)
-    squares = np.einsum("nd,nd->n", rows, rows)
-    matches = np.einsum("nk,nk->n", codes, codes - 2.0 * (rows @ flat)) / len(decoders)
-    reconstruction = np.maximum(squares + matches, 0.0)
-    misses = rows - codes @ flat.T / len(decoders)
-    return Terms(reconstruction, reconstruction - np.einsum("nd,nd->n", misses, misses))
+    flat, n_modules = side_by_side(decoders), len(decoders)
+    own = np.einsum("nk,nk->n", codes, codes) / n_modules
+    overlap = np.einsum("nk,nk->n", codes, matches) / n_modules
+    together = np.einsum("nk,nk->n", codes @ (flat.T @ flat), codes) / n_modules**2
+    reconstruction = np.maximum(squares + own - 2.0 * overlap, 0.0)
+    return Terms(reconstruction, reconstruction - np.maximum(squares + together - 2.0 * overlap, 0.0))
 
 
 def linear_terms(decoders: Array, encoders: Array, covariance: Array) -> Terms:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -30,6 +30,8 @@ class Problem:
     total_variance : float
     n_modules, n_components, diversity
         M, H and lam in [0, 1].
+    hidden, slack : float
+        How far an inexact spectrum may be off, see :class:`modae.core.spectrum.Spectrum`.
     """
 
     eigenvalues: Array
@@ -37,16 +39,31 @@ class Problem:
     n_modules: int
     n_components: int
     diversity: float
+    hidden: float = 0.0
+    slack: float = 0.0
 
     @cached_property
     def allocation(self) -> Allocation:
         """The ideal allocation of the principal axes to modules."""
         return allocate(self.eigenvalues, self.n_modules, self.n_components, self.diversity)
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether the eigenvalues are those of the data to round-off."""
+        return self.hidden == 0.0 and self.slack == 0.0
+
     @cached_property
     def lower_bound(self) -> float:
         """No modules have a smaller loss than this."""
-        return lower_bound(self.eigenvalues, self.allocation.shares, self.diversity, self.total_variance)
+        if self.is_exact:
+            return self._bound_for(self.eigenvalues, self.allocation.shares)
+        count = self.n_modules * self.n_components
+        raised = np.sort(np.append(self.eigenvalues, self.hidden))[::-1][:count]
+        shares = allocate(raised, self.n_modules, self.n_components, self.diversity).shares
+        return max(0.0, self._bound_for(raised, shares) - self.slack)
+
+    def _bound_for(self, eigenvalues: Array, shares: Array) -> float:
+        return lower_bound(eigenvalues, shares, self.diversity, self.total_variance)
 
     def variance_beyond(self, n_axes: int) -> float:
         """Variance outside the first axes: modules that do not use the rest lose all of it."""
@@ -107,6 +124,18 @@ class Solution:
     converged: bool
     solver: str
 
+    def scaled(self, variance: float) -> Solution:
+        """The same modules for data with ``variance`` times the variance."""
+        return replace(
+            self,
+            loss=self.loss * variance,
+            reconstruction_error=self.reconstruction_error * variance,
+            diversity_term=self.diversity_term * variance,
+            lower_bound=self.lower_bound * variance,
+            gap=(self.loss * variance - self.lower_bound * variance) / variance,
+            loss_history=self.loss_history * variance,
+        )
+
 
 def conclude(
     problem: Problem,
@@ -120,7 +149,9 @@ def conclude(
 ) -> Solution:
     """Measure modules found by any solver, from the modules themselves, and certify them."""
     n_axes = decoders.shape[1]
-    decoders, encoders = canonical(decoders, encoders, problem.eigenvalues[:n_axes])
+    eigenvalues = problem.eigenvalues[:n_axes]
+    decoders, encoders = canonical(decoders, encoders, eigenvalues)
+    encoders[:, :, eigenvalues == 0.0] = 0.0  # axes beyond the rank are arbitrary: encode nothing
     terms = problem.terms(decoders, encoders)
     loss = float(terms.loss(problem.diversity))
     shares = np.zeros(len(problem.eigenvalues))
@@ -145,7 +176,6 @@ def conclude(
 def _attainment(problem: Problem, loss: float) -> str:
     if problem.gap(loss) <= CLOSED:
         return ATTAINED
-    allocation = problem.allocation
-    if is_unattainable(allocation.shares, problem.n_modules):
+    if problem.is_exact and is_unattainable(problem.allocation.shares, problem.n_modules):
         return NOT_ATTAINABLE
     return UNDECIDED

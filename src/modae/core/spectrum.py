@@ -7,16 +7,15 @@ eigenvalues :math:`w_1\ge w_2\ge\dots` of the covariance; and nothing outside th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from modae.core.arrays import Array
-from modae.core.moments import KeptRows, Moments, Summary
+from modae.core.moments import Moments, Precision
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spectrum:
     """Mean, principal axes and eigenvalues of a data set.
 
@@ -26,20 +25,35 @@ class Spectrum:
     axes : ndarray of shape (K, D)
         Orthonormal rows, by falling eigenvalue.
     eigenvalues : ndarray of shape (K,)
-        Of the covariance with divisor n; exactly 0 beyond the numerical rank.
+        Of the covariance with divisor n, in units of ``unit ** 2``; exactly 0 beyond the numerical rank.
     total_variance : float
-        Trace of the covariance: the axes that are not kept count here too.
+        Trace of the covariance in the same unit: the axes that are not kept count here too.
+    unit : float
+        A power of two, 1 for data of ordinary size.
+    hidden : float
+        Variance that an inexact method left unresolved: some axis may have as much of it as all.
+    slack : float
+        How much more variance than the eigenvalues say any projector may capture. Both are 0 for an
+        exact spectrum; see :mod:`modae.core.wide`.
     """
 
     mean: Array
     axes: Array
     eigenvalues: Array
     total_variance: float
+    unit: float = 1.0
+    hidden: float = 0.0
+    slack: float = 0.0
 
     @property
     def rank(self) -> int:
         """Number of kept axes along which the data vary."""
         return int(np.count_nonzero(self.eigenvalues))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the eigenvalues are those of the data to round-off."""
+        return self.hidden == 0.0 and self.slack == 0.0
 
     def leading(self, n_modules: int, n_components: int) -> Spectrum:
         """The axes that matter, with fixed signs: min(M*H, rank), but H at least, to fill a module."""
@@ -47,7 +61,7 @@ class Spectrum:
         eigenvalues = np.zeros(count)
         eigenvalues[: len(self.eigenvalues)] = self.eigenvalues[:count]
         axes = _signed(_extended(self.axes[:count], count))
-        return Spectrum(self.mean, axes, eigenvalues, self.total_variance)
+        return replace(self, axes=axes, eigenvalues=eigenvalues)
 
     def components_for(self, fraction: float) -> int:
         """Least number of leading axes that keeps more than ``fraction`` of the variance."""
@@ -56,35 +70,29 @@ class Spectrum:
         return min(needed, max(self.rank, 1))
 
 
-def spectrum_of(summary: Summary) -> Spectrum:
-    """Principal axes and eigenvalues of what was kept of the data."""
-    if isinstance(summary, KeptRows):
-        return spectrum_of_rows(summary.rows)
-    return spectrum_of_moments(summary)
-
-
 def spectrum_of_moments(moments: Moments) -> Spectrum:
     """Eigendecomposition of the D x D covariance."""
     eigenvalues, vectors = np.linalg.eigh(moments.covariance)
-    falling = _without_noise(eigenvalues[::-1], len(moments.mean), moments.dtype)
     total = float(np.trace(moments.scatter)) / moments.weight
-    return Spectrum(moments.mean, vectors[:, ::-1].T, falling, total)
+    return tidy(
+        Spectrum(moments.mean, vectors[:, ::-1].T, eigenvalues[::-1], total, moments.unit), moments.dtype
+    )
 
 
-def spectrum_of_rows(rows: Array) -> Spectrum:
-    """The same spectrum from the n x n Gram matrix: for fewer rows than features.
+def tidy(spectrum: Spectrum, dtype: Precision) -> Spectrum:
+    """A spectrum with what is round-off set to 0: what is left counts as the rank.
 
-    The axes :math:`X^T v_k` lose orthogonality where eigenvalues are tiny, so one QR restores it; the
-    falling order keeps the error in the tiny ones.
+    Relative to the largest eigenvalue, round-off is a few units in the last place of ``dtype``.
+    Relative to the data it is far below one unit in the last place of the mean: no two different rows
+    can be so near.
     """
-    n_rows = len(rows)
-    mean = rows.mean(axis=0, dtype=np.float64)
-    centred = rows - mean
-    eigenvalues, vectors = np.linalg.eigh(centred @ centred.T / n_rows)
-    axes = np.linalg.qr(centred.T @ vectors[:, ::-1])[0].T
-    total = float(np.vdot(centred, centred)) / n_rows
-    falling = _without_noise(eigenvalues[::-1], len(mean), rows.dtype)
-    return Spectrum(mean, axes, falling, total)
+    eps = float(np.finfo(dtype).eps)
+    size = float(np.abs(spectrum.mean).max()) / spectrum.unit
+    if spectrum.total_variance <= (1e-6 * float(np.finfo(np.float64).eps) * size) ** 2:
+        return replace(spectrum, eigenvalues=np.zeros_like(spectrum.eigenvalues), total_variance=0.0)
+    floor = 4.0 * eps * np.sqrt(len(spectrum.mean)) * max(spectrum.eigenvalues[0], 0.0)
+    eigenvalues = np.where(spectrum.eigenvalues > floor, spectrum.eigenvalues, 0.0)
+    return replace(spectrum, eigenvalues=eigenvalues)
 
 
 def _extended(axes: Array, count: int) -> Array:
@@ -100,9 +108,3 @@ def _signed(axes: Array) -> Array:
     """Each row with its largest entry positive."""
     largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
     return axes * np.where(largest < 0.0, -1.0, 1.0)
-
-
-def _without_noise(eigenvalues: Array, n_features: int, dtype: np.dtype[np.floating[Any]]) -> Array:
-    """Eigenvalues with those that are round-off set to 0: what is left counts as the rank."""
-    floor = 4.0 * float(np.finfo(dtype).eps) * np.sqrt(n_features) * max(eigenvalues[0], 0.0)
-    return np.where(eigenvalues > floor, eigenvalues, 0.0)

@@ -52,6 +52,8 @@ def mean_projector(frames: Array) -> Array:
 def _block_frames(
     shares: Array, block: Block, n_modules: int, rng: np.random.Generator
 ) -> tuple[Array, int]:
+    if n_modules == 2 and block.units == 1:
+        return _pair(shares), 0
     shared = np.flatnonzero(shares > 1.0 - PEEL)
     split = np.flatnonzero((shares > PEEL) & (shares <= 1.0 - PEEL))
     frames = np.zeros((n_modules, len(shares), block.units))
@@ -59,15 +61,14 @@ def _block_frames(
     units = block.units - len(shared)
     if not units:
         return frames, 0
-    if n_modules == 2:
-        part, steps = _pair(shares[split]), 0
-    else:
-        part, steps = frames_with_mean_projector(shares[split], units, n_modules, rng)
+    part, steps = frames_with_mean_projector(shares[split], units, n_modules, rng)
     frames[:, split, len(shared) :] = part
     return frames, steps
 
 
 def _pair(shares: Array) -> Array:
-    """Two lines in a plane whose mean projector is diag(p, 1-p)."""
+    """The parts of two modules in one shell: lines in a plane, with mean projector diag(p, 1-p)."""
+    if len(shares) == 1 or shares[1] <= PEEL:
+        return np.tile(np.eye(len(shares), 1), (2, 1, 1))
     cosine, sine = np.sqrt(shares)
     return np.array([[[cosine], [sine]], [[cosine], [-sine]]])

@@ -72,19 +72,21 @@ def _complements(frames: Array) -> Array:
 def _newton(frames: Array, root: Array) -> tuple[Array, int]:
     """Newton steps on U, from the U nearest to the given frames; ``root`` is T^(1/2)."""
     n_modules = len(frames)
-    rows = _orthonormal_rows(side_by_side(frames) / root)
-    frames, error = _measure(rows, root, n_modules)
+    frames, error = _measure(_orthonormal_rows(side_by_side(frames) / root), root, n_modules)
     history = [error]
     while error > TOLERANCE and len(history) <= MAX_STEPS and not _stalled(history):
         step, rows, frames = _newton_step(frames, root, error)
         for halving in range(MAX_HALVINGS):
-            new_rows = _orthonormal_rows(rows + 0.5**halving * step)
+            try:
+                new_rows = _orthonormal_rows(rows + 0.5**halving * step)
+            except np.linalg.LinAlgError:
+                continue  # so long a step that the rows drown in it
             new_frames, new_error = _measure(new_rows, root, n_modules)
             if new_error < error:
                 break
         else:
             break
-        rows, frames, error = new_rows, new_frames, new_error
+        frames, error = new_frames, new_error
         history.append(error)
     return np.linalg.qr(frames)[0], len(history) - 1
 
@@ -128,11 +130,12 @@ def _newton_step(frames: Array, root: Array, error: float) -> tuple[Array, Array
 def _conjugate_gradients(frames: Array, stiffness: Array, defect: Array, error: float) -> Array:
     """Solve for the multipliers, no more precisely than the Newton step deserves.
 
-    ``stiffness`` holds the eigenvalues of the diagonal blocks of G^2, which are diagonal here; they
-    alone, with G_ii near the identity, make the preconditioner.
+    ``stiffness`` holds the diagonal blocks of G^2, which are diagonal here. The preconditioner is the
+    diagonal of the operator: a cruder one lets round-off grow to the size of the step.
     """
     pairs = stiffness[:, :, None] + stiffness[:, None, :]
-    weights = np.maximum(pairs - 2.0, 1e-3 * pairs.max())
+    weights = pairs - 2.0 * _own_sandwich(frames)
+    weights = np.maximum(weights, 1e-6 * weights.max())
     sandwich = _gram_sandwich(frames)
     solution = np.zeros_like(defect)
     residual = defect.copy()
@@ -153,6 +156,15 @@ def _conjugate_gradients(frames: Array, stiffness: Array, defect: Array, error: 
         energy, previous = np.vdot(residual, preconditioned), energy
         direction = preconditioned + (energy / previous) * direction
     return solution
+
+
+def _own_sandwich(frames: Array) -> Array:
+    """<E, G_ii E G_ii> for each symmetric unit matrix E of each module: the diagonal of the sandwich."""
+    own = swap(frames) @ frames
+    diagonal = np.diagonal(own, axis1=1, axis2=2)
+    products = diagonal[:, :, None] * diagonal[:, None, :]
+    off = own * (1.0 - np.eye(own.shape[1]))
+    return products + off**2
 
 
 def _gram_sandwich(frames: Array) -> Callable[[Array], Array]:

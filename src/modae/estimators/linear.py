@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
-from warnings import warn
 
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from modae.core.spectrum import spectrum_of
-from modae.estimators.model import (
-    SOLVERS,
-    LinearModel,
-    Published,
-    Settings,
-    resolve_components,
-)
+from modae.core.stream import Stream
+from modae.estimators.model import SOLVERS, Fitted, Published, Settings
 from modae.estimators.modular import LinearModules
 from modae.estimators.parameters import (
     check_choice,
     check_components,
     check_count,
     check_diversity,
+    check_flag,
     check_non_negative,
 )
 from modae.inputs import collect
@@ -62,6 +56,14 @@ class LinearModularAutoencoder(LinearModules):
     solver : {"auto", "spectral", "backfitting", "gradient"}, default="auto"
         "spectral" is direct and certified, and what "auto" stands for. "backfitting" is Algorithm 1
         of the paper, "gradient" is batch gradient descent; both are there for comparison.
+    spectrum : {"auto", "exact", "krylov"}, default="auto"
+        How the principal axes are found. "exact" takes the eigenvectors of the smaller of the D x D
+        covariance and the n x n Gram matrix. "krylov" never forms such a matrix and finds only the
+        leading axes; ``lower_bound_`` stays a true bound, but a looser one. "auto" is exact up to 5,000
+        rows or features, whichever is less, and for ``partial_fit``.
+    upcast : bool, default=False
+        Whether to compute in float64 even if X is float32. By default float32 stays float32: blocks
+        are multiplied in float32 and summed in float64.
     tol : float, default=1e-9
         As a fraction of the variance: the gap that "spectral" tries to close further, the progress
         in one epoch at which the others stop.
@@ -145,8 +147,8 @@ class LinearModularAutoencoder(LinearModules):
 
     mean_ = Published("mean")
     principal_axes_ = Published("principal_axes")
-    eigenvalues_ = Published("spectrum.eigenvalues")
-    total_variance_ = Published("spectrum.total_variance")
+    eigenvalues_ = Published("eigenvalues")
+    total_variance_ = Published("total_variance")
     allocation_ = Published("solution.shares")
     encoders_ = Published("encoders")
     decoders_ = Published("decoders")
@@ -164,7 +166,7 @@ class LinearModularAutoencoder(LinearModules):
     solver_ = Published("solution.solver")
     n_components_ = Published("settings.n_components")
 
-    _model: LinearModel
+    _fitted: Fitted
 
     def __init__(
         self,
@@ -173,6 +175,8 @@ class LinearModularAutoencoder(LinearModules):
         diversity: float = 0.5,
         *,
         solver: str = "auto",
+        spectrum: str = "auto",
+        upcast: bool = False,
         tol: float = 1e-9,
         max_iter: int = 2000,
         random_state: Any = None,
@@ -181,30 +185,63 @@ class LinearModularAutoencoder(LinearModules):
         self.n_components = n_components
         self.diversity = diversity
         self.solver = solver
+        self.spectrum = spectrum
+        self.upcast = upcast
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Any, y: object = None) -> Self:
-        """Fit the modules to the rows of X.
+    def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
+        """Fit the modules to the rows of X, and forget all earlier data.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 is the same row twice, a weight of 0 a row that is not there.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        summary = collect(X, self)
-        self._check_width()
-        spectrum = spectrum_of(summary)
-        settings = self._settings(resolve_components(self.n_components, spectrum))
-        leading = spectrum.leading(settings.n_modules, settings.n_components)
-        self._model = LinearModel(leading, settings, summary.dtype)
-        self._warn_if_doubtful()
+        new = self._collect(X, sample_weight, reset=True)
+        settings = self._settings()
+        stream = new.settled(settings.n_axes, settings.spectrum)
+        model = Fitted(stream, settings).model
+        self._fitted = Fitted(stream.owned(), model.settings, model)
+        return self
+
+    def partial_fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
+        """Add rows to those seen before: any batches, in any order, give the model of one ``fit``.
+
+        The model is solved when it is next read, not here, so small batches cost little.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            One row or more.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        first = not self.__sklearn_is_fitted__()
+        new = self._collect(X, sample_weight, reset=first)
+        if first:
+            self._fitted = Fitted(Stream().join(new), self._settings())
+            return self
+        if self._fitted.stream is None:
+            raise ValueError(
+                "partial_fit cannot continue this fit: the data were too large to keep a copy of. Start "
+                "with partial_fit instead of fit."
+            )
+        settings = replace(self._settings(), seed=self._fitted.settings.seed)
+        self._fitted = Fitted(self._fitted.stream.join(new), settings)
         return self
 
     def with_diversity(self, diversity: float) -> Self:
@@ -226,7 +263,8 @@ class LinearModularAutoencoder(LinearModules):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(other, name, getattr(self, name))
-        other._model = self._model.with_diversity(float(diversity))
+        model = self._fitted.model.with_diversity(float(diversity))
+        other._fitted = Fitted(self._fitted.stream, model.settings, model)
         return other
 
     def path(self, diversities: Iterable[float]) -> Iterator[Self]:
@@ -248,48 +286,44 @@ class LinearModularAutoencoder(LinearModules):
         return (self.with_diversity(diversity) for diversity in values)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in vars(self)
+        return "_fitted" in vars(self)
 
     def _check_parameters(self) -> None:
         check_count("n_modules", self.n_modules)
         check_components(self.n_components)
         check_diversity(self.diversity)
         check_choice("solver", self.solver, ("auto", *SOLVERS))
+        check_choice("spectrum", self.spectrum, ("auto", "exact", "krylov"))
+        check_flag("upcast", self.upcast)
         check_non_negative("tol", self.tol)
         check_count("max_iter", self.max_iter)
 
-    def _settings(self, n_components: int) -> Settings:
+    def _collect(self, X: Any, sample_weight: Any, *, reset: bool) -> Stream:
+        new = collect(X, self, sample_weight, reset=reset, upcast=self.upcast)
+        width, n_features = self.n_components, self.n_features_in_
+        if isinstance(width, Integral) and width > n_features:
+            raise ValueError(f"n_components must be at most n_features = {n_features}, got {width!r}.")
+        if new.is_empty and reset:
+            raise ValueError("sample_weight is zero for every row: there would be no data.")
+        return new
+
+    def _settings(self) -> Settings:
+        width = min(10, self.n_features_in_) if self.n_components is None else self.n_components
         return Settings(
             n_modules=int(self.n_modules),
-            n_components=n_components,
+            n_components=int(width) if isinstance(width, Integral) else float(width),
             diversity=float(self.diversity),
             solver=self.solver,
+            spectrum=self.spectrum,
             tol=float(self.tol),
             max_iter=int(self.max_iter),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )
 
-    def _check_width(self) -> None:
-        width, n_features = self.n_components, self.n_features_in_
-        if isinstance(width, Integral) and width > n_features:
-            raise ValueError(f"n_components must be at most n_features = {n_features}, got {width!r}.")
-
-    def _warn_if_doubtful(self) -> None:
-        if self.diversity == 0 and self.n_modules > 1:
-            warn(
-                "diversity=0 makes all modules equal: each is the same PCA, and an ensemble on them "
-                "gains nothing.",
-                UserWarning,
-                stacklevel=3,
-            )
-        if not self._model.solution.converged:
-            warn(
-                f"solver={self.solver_!r} stopped after max_iter={self.max_iter} epochs with a gap of "
-                f"{self.optimality_gap_:.1e} to the lower bound; raise max_iter, or use "
-                "solver='spectral', which needs no epochs.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
     def _loss_diversity(self) -> float:
-        return self._model.settings.diversity
+        return self._fitted.settings.diversity
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from modae.core.arrays import Array, apart, side_by_side, swap
 from modae.core.objective import row_terms
+from modae.core.rows import Rows, centred_product, centred_squares
 from modae.inputs import rows_of
-
-BATCH_BYTES = 1 << 26
-"""Rows are scored in batches whose temporary arrays stay near this size."""
 
 
 class LinearModules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -35,27 +32,26 @@ class LinearModules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
         Returns
         -------
         codes : ndarray of shape (n_samples, n_modules * n_components)
         """
-        return self._encode(self._centred(X))
+        return self._encode(self._rows(X))
 
     def transform_modules(self, X: Any) -> Array:
         """Codes of each module: the features for one member of an ensemble.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
         Returns
         -------
         codes : ndarray of shape (n_modules, n_samples, n_components)
         """
-        codes = self._encode(self._centred(X))
-        return apart(codes, len(self.encoders_))
+        return apart(self._encode(self._rows(X)), len(self.encoders_))
 
     def inverse_transform(self, X: Any) -> Array:
         """Mean reconstruction from the codes of all modules.
@@ -86,16 +82,15 @@ class LinearModules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
         Returns
         -------
         reconstructions : ndarray of shape (n_modules, n_samples, n_features)
         """
-        rows = self._centred(X)
-        codes = apart(self._encode(rows), len(self.encoders_))
-        reconstructions = codes @ swap(self.decoders_.astype(rows.dtype, copy=False))
-        reconstructions += self.mean_.astype(rows.dtype, copy=False)
+        codes = apart(self._encode(self._rows(X)), len(self.encoders_))
+        reconstructions = codes @ swap(self.decoders_.astype(codes.dtype, copy=False))
+        reconstructions += self.mean_.astype(codes.dtype, copy=False)
         return reconstructions
 
     def score_samples(self, X: Any) -> Array:
@@ -103,26 +98,25 @@ class LinearModules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
         Returns
         -------
         scores : ndarray of shape (n_samples,)
         """
-        rows = self._centred(X)
+        rows = self._rows(X)
         decoders = self.decoders_.astype(rows.dtype, copy=False)
-        diversity = self._loss_diversity()
-        scores = [
-            -row_terms(batch, self._encode(batch), decoders).loss(diversity) for batch in _batches(rows)
-        ]
-        return np.concatenate(scores)
+        matches = centred_product(rows, self.mean_, side_by_side(decoders))
+        terms = row_terms(centred_squares(rows, self.mean_), self._encode(rows), matches, decoders)
+        scores: Array = -np.asarray(terms.loss(self._loss_diversity()))
+        return scores
 
     def score(self, X: Any, y: object = None) -> float:
         """Mean of ``score_samples``: minus the loss. Compares models at one diversity only.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : ignored
 
         Returns
@@ -147,15 +141,13 @@ class LinearModules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         names = [f"module{i}_{h}" for i in range(n_modules) for h in range(width)]
         return np.array(names, dtype=object)
 
-    def _centred(self, X: Any) -> Array:
+    def _rows(self, X: Any) -> Rows:
         check_is_fitted(self)
-        rows = rows_of(X, self)
-        return rows - self.mean_.astype(rows.dtype, copy=False)
+        return rows_of(X, self)
 
-    def _encode(self, centred: Array) -> Array:
+    def _encode(self, rows: Rows) -> Array:
         encoders = self.encoders_.reshape(-1, self.encoders_.shape[2])
-        codes: Array = centred @ encoders.astype(centred.dtype, copy=False).T
-        return codes
+        return centred_product(rows, self.mean_, encoders.T)
 
     @abstractmethod
     def _loss_diversity(self) -> float:
@@ -165,9 +157,3 @@ class LinearModules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _batches(rows: Array) -> Iterator[Array]:
-    height = max(1, BATCH_BYTES // (rows.itemsize * rows.shape[1]))
-    for start in range(0, len(rows), height):
-        yield rows[start : start + height]

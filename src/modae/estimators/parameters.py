@@ -7,6 +7,8 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 
 def check_count(name: str, value: Any, *, minimum: int = 1) -> None:
     """A whole number, of a type that says so."""
@@ -27,6 +29,12 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     if value not in tuple(choices):
         listed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Yes or no."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
 
 
 def check_diversity(value: Any) -> None:

@@ -1,4 +1,4 @@
-"""The dispatch itself, and its default: whatever scikit-learn can read as a dense matrix."""
+"""The dispatch itself, and its default: whatever scikit-learn can read as a matrix, dense or sparse."""
 
 from __future__ import annotations
 
@@ -10,23 +10,55 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from modae.core.arrays import Array
-from modae.core.moments import Summary, summarise
+from modae.core.rows import Rows
+from modae.core.stream import Stream
+from modae.core.wide import KeptRows
 
 FLOATS = (np.float64, np.float32)
 
 
 @singledispatch
-def collect(X: Any, estimator: BaseEstimator) -> Summary:
+def collect(
+    X: Any,
+    estimator: BaseEstimator,
+    sample_weight: Any = None,
+    *,
+    reset: bool = True,
+    upcast: bool = False,
+) -> Stream:
     """Validate training data for an estimator and sum them up.
 
     The type of ``X`` picks the implementation *before* validation, because what "valid" means is a
     matter of the type. An implementation sets ``n_features_in_`` and ``feature_names_in_`` on the
-    estimator. Register one with ``@collect.register(TheType)``.
+    estimator if ``reset``, and checks them if not. Register one with ``@collect.register(TheType)``.
     """
-    return summarise(rows_of(X, estimator, reset=True))
+    rows = rows_of(X, estimator, reset=reset)
+    if upcast:
+        rows = rows.astype(np.float64, copy=False)
+    weights = weights_of(sample_weight, rows.shape[0])
+    if weights is not None and not weights.all():
+        rows, weights = rows[weights > 0.0], weights[weights > 0.0]
+    return Stream(pending=(KeptRows(rows, weights),) if rows.shape[0] else ())
 
 
-def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False) -> Array:
-    """X as a float matrix, float32 kept; its columns checked against the ones seen in ``fit``."""
-    rows: Array = validate_data(estimator, X, reset=reset, dtype=FLOATS)
-    return rows
+def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False) -> Rows:
+    """X as a float matrix, float32 and sparsity kept; its columns checked against those of ``fit``."""
+    return validate_data(estimator, X, reset=reset, dtype=FLOATS, accept_sparse="csr")
+
+
+def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
+    """Weights of the rows as float64, checked; None where there are none."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must have one number for each of the {n_rows} rows of X, got shape "
+            f"{weights.shape}."
+        )
+    if not np.isfinite(weights).all() or (weights < 0.0).any():
+        bad = weights[~np.isfinite(weights) | (weights < 0.0)][0]
+        raise ValueError(f"sample_weight must be finite and not negative, got {bad}.")
+    return weights

@@ -1,0 +1,148 @@
+"""Everything seen so far, in the smallest exact form: the summary of the data behind a model.
+
+Rows are kept as they are while there are fewer of them than features. Then they become moments, D x D,
+and later rows are gathered until there are D of them again, so that one-row batches cost little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from modae.core.moments import Moments, Precision, moments_of_rows
+from modae.core.spectrum import Spectrum, spectrum_of_moments
+from modae.core.wide import KeptRows, spectrum_by_krylov, spectrum_of_gram
+
+MEMORY_LIMIT = 1 << 31
+"""Most bytes for a D x D (or n x n) matrix of float64: 2 GiB, that is D = 16,384."""
+
+EXACT_LIMIT = 5_000
+"""Up to this many rows or features, whichever is less, "auto" finds the exact spectrum."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """A summary that grows: adding rows gives a new one and leaves the old as it was.
+
+    ``pending`` are rows not yet in ``moments``; there are fewer than D of them, except in a stream that
+    is made of all the rows at once for a method that needs no moments.
+    """
+
+    moments: Moments | None = None
+    pending: tuple[KeptRows, ...] = ()
+
+    @property
+    def dtype(self) -> Precision:
+        """The lowest precision among the rows seen."""
+        seen = [kept.dtype for kept in self.pending]
+        seen += [] if self.moments is None else [self.moments.dtype]
+        return min(seen, key=lambda dtype: dtype.itemsize)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row has been seen."""
+        return self.moments is None and not self.pending
+
+    @property
+    def n_pending(self) -> int:
+        """Rows that are kept as they are."""
+        return sum(kept.rows.shape[0] for kept in self.pending)
+
+    def join(self, other: Stream) -> Stream:
+        """One stream of all rows of both. Rows that stay pending are copied: a caller may reuse his."""
+        longer = Stream(_merged(self.moments, other.moments), (*self.pending, *other.pending))
+        if longer.n_pending and longer.n_pending >= longer.pending[0].rows.shape[1]:
+            return longer.summed()
+        return replace(longer, pending=(*self.pending, *(part.copy() for part in other.pending)))
+
+    def summed(self) -> Stream:
+        """The same stream with all rows in the moments."""
+        if not self.pending:
+            return self
+        kept = gathered(self.pending)
+        require_room(kept.rows.shape[1], "a sum over the rows")
+        return Stream(_merged(self.moments, moments_of_rows(kept.rows, kept.weights)))
+
+    def settled(self, n_axes: int | None, method: str) -> Stream:
+        """The same stream as moments where the covariance is the route to its spectrum."""
+        if self.moments is None and len(self.pending) == 1:
+            n_rows, n_features = self.pending[0].rows.shape
+            if choose_route(n_rows, n_features, n_axes, method) == "covariance":
+                return self.summed()
+        return self
+
+    def owned(self) -> Stream | None:
+        """The same stream without references to a caller's arrays; None if a copy would be too large."""
+        if sum(part.nbytes for part in self.pending) > MEMORY_LIMIT:
+            return None
+        return replace(self, pending=tuple(part.copy() for part in self.pending))
+
+    def spectrum(self, n_axes: int | None, method: str = "auto") -> Spectrum:
+        """Principal axes and eigenvalues of all rows, by the route that :func:`choose_route` names."""
+        if self.moments is not None:
+            moments = self.summed().moments
+            assert moments is not None
+            return spectrum_of_moments(moments)
+        kept = gathered(self.pending)
+        n_rows, n_features = kept.rows.shape
+        route = choose_route(n_rows, n_features, n_axes, method)
+        if route == "krylov":
+            assert n_axes is not None
+            return spectrum_by_krylov(kept, n_axes)
+        if route == "gram":
+            return spectrum_of_gram(kept)
+        return spectrum_of_moments(moments_of_rows(kept.rows, kept.weights))
+
+
+def choose_route(n_rows: int, n_features: int, n_axes: int | None, method: str = "auto") -> str:
+    """How to find the spectrum of a matrix of rows: "covariance", "gram" or "krylov".
+
+    The smaller side decides between the two exact routes. "auto" leaves them for "krylov" when that
+    side is above ``EXACT_LIMIT`` and at least five times as long as the number of axes wanted.
+    """
+    side = min(n_rows, n_features)
+    few = n_axes is not None and 5 * n_axes <= side
+    if method == "krylov" or (method == "auto" and side > EXACT_LIMIT and few):
+        if n_axes is None or n_axes >= side:
+            raise ValueError(
+                "spectrum='krylov' finds fewer axes than there are rows and features: it needs an "
+                f"integer n_components with n_modules * n_components < {side}; use spectrum='exact'."
+            )
+        return "krylov"
+    require_room(side, "spectrum='exact'")
+    return "gram" if n_rows < n_features else "covariance"
+
+
+def _merged(one: Moments | None, other: Moments | None) -> Moments | None:
+    if one is None or other is None:
+        return one or other
+    return one.merge(other)
+
+
+def require_room(side: int, what: str) -> None:
+    """Refuse a matrix that would not fit, and say what to do instead."""
+    needed = 8 * side * side
+    if needed > MEMORY_LIMIT:
+        raise MemoryError(
+            f"{what} needs a matrix of {side:,} x {side:,} numbers, {needed / 1e9:.1f} GB, over the "
+            f"limit of {MEMORY_LIMIT / 1e9:.1f} GB. Give all rows to fit at once with "
+            "spectrum='krylov', which needs no such matrix, or reduce the number of features first."
+        )
+
+
+def gathered(parts: tuple[KeptRows, ...]) -> KeptRows:
+    """Several sets of rows as one; sparse if any of them is."""
+    if len(parts) == 1:
+        return parts[0]
+    blocks: list[Any] = [part.rows for part in parts]
+    if any(sparse.issparse(block) for block in blocks):
+        rows = sparse.vstack([sparse.csr_array(block) for block in blocks], format="csr")
+    else:
+        rows = np.concatenate(blocks)
+    if all(part.weights is None for part in parts):
+        return KeptRows(rows)
+    ones = (np.ones(part.rows.shape[0]) if part.weights is None else part.weights for part in parts)
+    return KeptRows(rows, np.concatenate(list(ones)))
