@@ -12,6 +12,7 @@ ROOT = Path(modae.__file__).parent
 
 ORDER = (
     "core.arrays",
+    "core.bootstrap",
     "core.objective",
     "core.rows",
     "core.moments",
@@ -34,6 +35,7 @@ ORDER = (
     "estimators.parameters",
     "estimators.model",
     "estimators.modular",
+    "estimators.bagging",
     "estimators.linear",
     "estimators",
     "demo",
@@ -43,7 +45,7 @@ ORDER = (
 ALLOWED = {
     "core": {"numpy", "scipy"},
     "inputs": {"numpy", "scipy", "sklearn"},
-    "estimators": {"numpy", "scipy", "sklearn"},
+    "estimators": {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"},
     "demo": {"sklearn"},
     "": set(),
 }

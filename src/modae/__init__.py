@@ -10,16 +10,18 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from modae import core as core
+    from modae.estimators.bagging import BaggingAutoencoder as BaggingAutoencoder
     from modae.estimators.linear import LinearModularAutoencoder as LinearModularAutoencoder
 
 _HOMES = {
+    "BaggingAutoencoder": "modae.estimators.bagging",
     "LinearModularAutoencoder": "modae.estimators.linear",
 }
 """Public name -> module that defines it."""
 
 _SUBMODULES = frozenset({"core"})
 
-__all__ = ["LinearModularAutoencoder", "__version__", "core"]
+__all__ = ["BaggingAutoencoder", "LinearModularAutoencoder", "__version__", "core"]
 
 
 def __getattr__(name: str) -> object:

@@ -5,12 +5,13 @@ import warnings
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from modae import LinearModularAutoencoder
+from modae import BaggingAutoencoder, LinearModularAutoencoder
 
 SOLVERS = ("spectral", "backfitting", "gradient")
 
 ESTIMATORS = [
     LinearModularAutoencoder(),
+    BaggingAutoencoder(),
     *(
         LinearModularAutoencoder(n_components=2, diversity=diversity, solver=solver)
         for diversity in (0.0, 0.5, 1.0)

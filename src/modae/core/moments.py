@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from modae.core.arrays import Array
-from modae.core.rows import Rows, column_sums, shifted_blocks
+from modae.core.rows import Rows, column_sums, shifted_blocks, weighted_blocks
 
 Precision: TypeAlias = np.dtype[np.floating[Any]]
 
@@ -40,6 +40,9 @@ class Moments:
         Precision in which the products were made: float32 or float64.
     unit : float
         A power of two; 1 unless the data are so large or small that their squares would not fit.
+    cancelled : float
+        Squared length of the mean, in the same unit, where it was subtracted after the product (sparse
+        rows): round-off is relative to it.
     """
 
     weight: float
@@ -47,6 +50,7 @@ class Moments:
     scatter: Array
     dtype: Precision = FLOAT64
     unit: float = 1.0
+    cancelled: float = 0.0
 
     @property
     def covariance(self) -> Array:
@@ -70,6 +74,7 @@ class Moments:
             scatter=self._scatter_in(unit) + other._scatter_in(unit) + between,
             dtype=min(self.dtype, other.dtype, key=lambda dtype: dtype.itemsize),
             unit=unit,
+            cancelled=max(part.cancelled * (part.unit / unit) ** 2 for part in (self, other)),
         )
 
     def _scatter_in(self, unit: float) -> Array:
@@ -77,7 +82,7 @@ class Moments:
 
 
 def moments_of_rows(rows: Rows, weights: Array | None = None) -> Moments:
-    r"""Moments of a matrix of rows, dense or sparse, optionally weighted (all weights positive).
+    r"""Moments of a matrix of rows, dense or sparse; a weight of 0 is a row that is not there.
 
     Dense rows are taken block by block: each is shifted by a provisional mean :math:`\nu`, multiplied
     in its own precision and summed in float64; one rank-one correction,
@@ -107,21 +112,24 @@ def _moments(rows: Rows, weights: Array | None, unit: float) -> Moments:
         rows = rows / rows.dtype.type(unit)
     compute = _moments_of_sparse if issparse(rows) else _moments_of_dense
     weight, mean, scatter = compute(rows, weights)
-    return Moments(weight, mean * unit, scatter, rows.dtype, unit)
+    cancelled = float(mean @ mean) if issparse(rows) else 0.0
+    return Moments(weight, mean * unit, scatter, rows.dtype, unit, cancelled)
 
 
 def _moments_of_dense(rows: Array, weights: Array | None) -> tuple[float, Array, Array]:
     n_features = rows.shape[1]
     shift = provisional_mean(rows)
-    roots = None if weights is None else np.sqrt(weights).astype(rows.dtype)
-    weight = float(len(rows) if weights is None else weights.sum())
     total, scatter = np.zeros(n_features), np.zeros((n_features, n_features))
-    start = 0
-    for block in shifted_blocks(rows, shift, roots):
-        stop = start + len(block)
-        total += column_sums(block) if roots is None else roots[start:stop] @ block
-        scatter += block.T @ block
-        start = stop
+    if weights is None:
+        weight = float(len(rows))
+        for block in shifted_blocks(rows, shift):
+            total += column_sums(block)
+            scatter += block.T @ block
+    else:
+        weight = float(weights.sum())
+        for block, roots in weighted_blocks(rows, shift, weights):
+            total += roots @ block
+            scatter += block.T @ block
     offset = total / weight
     scatter -= np.outer(total, offset)
     return weight, shift + offset, scatter

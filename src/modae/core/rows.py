@@ -23,24 +23,41 @@ BLOCK_BYTES = 1 << 26
 
 def row_blocks(rows: Array) -> Iterator[slice]:
     """Slices that cut dense rows into blocks."""
-    height = max(1, BLOCK_BYTES // (rows.itemsize * rows.shape[1]))
+    height = block_height(rows)
     for start in range(0, rows.shape[0], height):
         yield slice(start, min(start + height, rows.shape[0]))
 
 
-def shifted_blocks(rows: Array, shift: Array, roots: Array | None = None) -> Iterator[Array]:
-    """Blocks of ``roots * (rows - shift)``, in one reused buffer; the rows themselves if that is all."""
-    plain = roots is None and not shift.any()
-    buffer = np.empty((0, 0), rows.dtype)
+def block_height(rows: Array) -> int:
+    """Rows in a block."""
+    return max(1, BLOCK_BYTES // int(rows.itemsize * rows.shape[1]))
+
+
+def shifted_blocks(rows: Array, shift: Array) -> Iterator[Array]:
+    """Blocks of ``rows - shift``: in one reused buffer, or the rows themselves for a zero shift."""
+    if not shift.any():
+        yield from (rows[cut] for cut in row_blocks(rows))
+        return
+    buffer = np.empty((min(len(rows), block_height(rows)), rows.shape[1]), rows.dtype)
     for cut in row_blocks(rows):
         block = rows[cut]
-        if not plain:
-            if len(buffer) < len(block):
-                buffer = np.empty(block.shape, rows.dtype)
-            block = np.subtract(block, shift, out=buffer[: len(block)])
-            if roots is not None:
-                block *= roots[cut, None]
-        yield block
+        yield np.subtract(block, shift, out=buffer[: len(block)])
+
+
+def weighted_blocks(rows: Array, shift: Array, weights: Array) -> Iterator[tuple[Array, Array]]:
+    """Blocks of ``roots * (rows - shift)`` for the rows of positive weight, with the roots."""
+    present = np.flatnonzero(weights)
+    roots = np.sqrt(weights[present])
+    height = min(len(present), block_height(rows))
+    buffer = np.empty((height, rows.shape[1]), rows.dtype)
+    for start in range(0, len(present), height):
+        chosen = present[start : start + height]
+        part = roots[start : start + height]
+        block = np.take(rows, chosen, axis=0, out=buffer[: len(chosen)], mode="clip")
+        if shift.any():
+            block -= shift
+        block *= part.astype(rows.dtype)[:, None]
+        yield block, part
 
 
 def centred_product(rows: Rows, mean: Array, matrix: Array) -> Array:

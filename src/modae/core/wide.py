@@ -20,7 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse import issparse
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from modae.core.arrays import Array
 from modae.core.moments import Precision, spread_unit
@@ -36,6 +37,9 @@ from modae.core.spectrum import Spectrum, tidy
 
 OVERSAMPLING = 20
 """Axes that the Krylov method finds beyond those asked for: they lower the hidden variance."""
+
+KRYLOV_TOLERANCE = 1e-10
+"""Residual of an axis, relative to its eigenvalue, at which the Krylov method stops."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,35 +88,51 @@ def spectrum_of_gram(kept: KeptRows) -> Spectrum:
     eigenvalues, vectors = np.linalg.eigh(gram)
     axes = np.linalg.qr(centred_adjoint(rows, mean, roots * vectors[:, ::-1]))[0].T
     total = float(np.trace(gram))
-    return tidy(Spectrum(mean * unit, axes, eigenvalues[::-1], total, unit), kept.dtype)
+    spectrum = Spectrum(mean * unit, axes, eigenvalues[::-1], total, unit)
+    return tidy(spectrum, kept.dtype, float(mean @ mean) if issparse(rows) else 0.0)
 
 
 def spectrum_by_krylov(kept: KeptRows, n_axes: int) -> Spectrum:
     """The leading ``n_axes`` axes, from products with the rows alone; inexact, and says by how much."""
+    covariance, n_features = covariance_operator(kept)
+    count = min(n_axes + OVERSAMPLING, min(kept.rows.shape) - 1)
+    operator = LinearOperator(
+        (n_features, n_features), matvec=covariance, matmat=covariance, dtype=np.float64
+    )
+    rng = np.random.default_rng(0)
+    try:
+        start = rng.standard_normal(n_features)
+        basis = eigsh(operator, k=count, which="LA", v0=start, tol=KRYLOV_TOLERANCE)[1]
+    except ArpackNoConvergence as unfinished:
+        missing = count - unfinished.eigenvectors.shape[1]
+        more = covariance(rng.standard_normal((n_features, missing)))
+        basis = np.hstack([unfinished.eigenvectors, more])
+    return spectrum_in_basis(kept, basis)
+
+
+def spectrum_in_basis(kept: KeptRows, basis: Array) -> Spectrum:
+    """The best axes inside the span of any basis (D, K), with a true account of what it misses."""
+    covariance, _ = covariance_operator(kept)
     rows, unit = kept.in_unit()
     mean, roots = mean_row(rows, kept.weights), kept.roots()
-
-    def covariance(matrix: Array) -> Array:
-        product = centred_product(rows, mean, np.reshape(matrix, (len(mean), -1)))
-        return centred_adjoint(rows, mean, roots**2 * product)
-
-    count = min(n_axes + OVERSAMPLING, min(rows.shape) - 1)
-    operator = LinearOperator((len(mean),) * 2, matvec=covariance, matmat=covariance, dtype=np.float64)
-    start = np.random.default_rng(0).standard_normal(len(mean))
-    basis = eigsh(operator, k=count, which="LA", v0=start, tol=1e-10)[1]
-    eigenvalues, axes, slack = _rayleigh_ritz(covariance, basis)
-    total = float((roots[:, 0] ** 2) @ centred_squares(rows, mean))
-    hidden = max(0.0, total - float(eigenvalues.sum()))
-    spectrum = Spectrum(mean * unit, axes, eigenvalues, total, unit, hidden, slack)
-    return tidy(spectrum, kept.dtype)
-
-
-def _rayleigh_ritz(covariance: Callable[[Array], Array], basis: Array) -> tuple[Array, Array, float]:
-    """Best eigenvalues and axes inside a basis, and the nuclear norm of their residual."""
     basis = np.linalg.qr(basis)[0]
     image = covariance(basis)
     small = basis.T @ image
     eigenvalues, rotation = np.linalg.eigh((small + small.T) / 2.0)
-    residual = image - basis @ small
-    slack = float(np.linalg.svd(residual, compute_uv=False).sum())
-    return eigenvalues[::-1], (basis @ rotation[:, ::-1]).T, slack
+    slack = float(np.linalg.svd(image - basis @ small, compute_uv=False).sum())
+    total = float((roots[:, 0] ** 2) @ centred_squares(rows, mean))
+    hidden = max(0.0, total - float(eigenvalues.sum()))
+    axes = (basis @ rotation[:, ::-1]).T
+    return tidy(Spectrum(mean * unit, axes, eigenvalues[::-1], total, unit, hidden, slack), kept.dtype)
+
+
+def covariance_operator(kept: KeptRows) -> tuple[Callable[[Array], Array], int]:
+    """The covariance as a function on matrices (D, k), and D."""
+    rows, _ = kept.in_unit()
+    mean, shares = mean_row(rows, kept.weights), kept.roots() ** 2
+
+    def covariance(matrix: Array) -> Array:
+        product = centred_product(rows, mean, np.reshape(matrix, (len(mean), -1)))
+        return centred_adjoint(rows, mean, shares * product)
+
+    return covariance, len(mean)

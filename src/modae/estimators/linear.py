@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, Self
 
 from sklearn.utils import check_random_state
@@ -20,6 +19,7 @@ from modae.estimators.parameters import (
     check_diversity,
     check_flag,
     check_non_negative,
+    check_width,
 )
 from modae.inputs import collect
 
@@ -300,18 +300,15 @@ class LinearModularAutoencoder(LinearModules):
 
     def _collect(self, X: Any, sample_weight: Any, *, reset: bool) -> Stream:
         new = collect(X, self, sample_weight, reset=reset, upcast=self.upcast)
-        width, n_features = self.n_components, self.n_features_in_
-        if isinstance(width, Integral) and width > n_features:
-            raise ValueError(f"n_components must be at most n_features = {n_features}, got {width!r}.")
+        check_width(self.n_components, self.n_features_in_)
         if new.is_empty and reset:
             raise ValueError("sample_weight is zero for every row: there would be no data.")
         return new
 
     def _settings(self) -> Settings:
-        width = min(10, self.n_features_in_) if self.n_components is None else self.n_components
         return Settings(
             n_modules=int(self.n_modules),
-            n_components=int(width) if isinstance(width, Integral) else float(width),
+            n_components=check_width(self.n_components, self.n_features_in_),
             diversity=float(self.diversity),
             solver=self.solver,
             spectrum=self.spectrum,
@@ -322,8 +319,3 @@ class LinearModularAutoencoder(LinearModules):
 
     def _loss_diversity(self) -> float:
         return self._fitted.settings.diversity
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

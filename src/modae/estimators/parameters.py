@@ -63,5 +63,16 @@ def check_components(value: Any) -> None:
         )
 
 
+def check_width(n_components: Any, n_features: int) -> Any:
+    """n_components against the data: the default for None, and no more than there are features."""
+    if n_components is None:
+        return min(10, n_features)
+    if isinstance(n_components, Integral) and int(n_components) > n_features:
+        raise ValueError(
+            f"n_components must be at most n_features = {n_features}, got {n_components!r}."
+        )
+    return int(n_components) if isinstance(n_components, Integral) else float(n_components)
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)

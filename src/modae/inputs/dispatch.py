@@ -32,18 +32,20 @@ def collect(
     matter of the type. An implementation sets ``n_features_in_`` and ``feature_names_in_`` on the
     estimator if ``reset``, and checks them if not. Register one with ``@collect.register(TheType)``.
     """
-    rows = rows_of(X, estimator, reset=reset)
-    if upcast:
-        rows = rows.astype(np.float64, copy=False)
+    rows = rows_of(X, estimator, reset=reset, upcast=upcast)
     weights = weights_of(sample_weight, rows.shape[0])
     if weights is not None and not weights.all():
         rows, weights = rows[weights > 0.0], weights[weights > 0.0]
     return Stream(pending=(KeptRows(rows, weights),) if rows.shape[0] else ())
 
 
-def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False) -> Rows:
-    """X as a float matrix, float32 and sparsity kept; its columns checked against those of ``fit``."""
-    return validate_data(estimator, X, reset=reset, dtype=FLOATS, accept_sparse="csr")
+def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bool = False) -> Rows:
+    """X as a float matrix, sparsity kept, and float32 unless ``upcast``.
+
+    Its columns are checked against those of ``fit`` unless ``reset``.
+    """
+    dtype = np.float64 if upcast else FLOATS
+    return validate_data(estimator, X, reset=reset, dtype=dtype, accept_sparse="csr")
 
 
 def weights_of(sample_weight: Any, n_rows: int) -> Array | None:

@@ -1,0 +1,32 @@
+"""The tables of docs/inputs.md: ``python docs/pictures/inputs_table.py`` writes them again.
+
+They come from the cases in tests/inputs/awkward.py, which the tests run.
+"""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "inputs.md"
+START = "<!-- The tables begin here. -->\n"
+
+sys.path.insert(0, str(ROOT / "tests"))
+from inputs.awkward import CASES
+
+
+def table(title, cases):
+    """One section: a heading and a table of input against outcome."""
+    rows = [f"| {case.name} | {case.gives} |" for case in cases]
+    return "\n".join([f"## {title}", "", "| Input | What it gives |", "|---|---|", *rows, ""])
+
+
+def updated():
+    """The page as it should be: its own introduction, then a table for each section."""
+    introduction = PAGE.read_text().partition(START)[0]
+    tables = "\n".join(table(title, cases) for title, cases in CASES.items())
+    return f"{introduction}{START}\n{tables}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(updated())
+    print(f"{PAGE.relative_to(ROOT)}: {sum(map(len, CASES.values()))} inputs")

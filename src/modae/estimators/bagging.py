@@ -1,0 +1,147 @@
+"""BaggingAutoencoder: the paper's baseline."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
+
+from modae.core.arrays import Array, swap
+from modae.core.bootstrap import bootstrap_counts
+from modae.core.rows import Rows, mean_row
+from modae.core.spectrum import Spectrum
+from modae.core.stream import Stream
+from modae.core.wide import KeptRows
+from modae.estimators.modular import LinearModules
+from modae.estimators.parameters import check_choice, check_count, check_flag, check_width
+from modae.inputs import rows_of
+
+
+class BaggingAutoencoder(LinearModules):
+    """Independent PCAs on bootstrap samples: modules that differ by chance, not by training.
+
+    The baseline of Reeve and Brown (2015). Each module takes the ``n_components`` leading principal axes
+    of its own bootstrap sample, and all codes are of rows centred by the mean of all the data.
+
+    The number of times that a row is drawn is a Poisson count of mean 1, not one of n multinomial draws:
+    counts are then independent, so that the sample is a function of ``random_state``, the module and
+    the index of the row alone, whatever the chunks of the data and the number of jobs. The counts are
+    used as weights of the rows; the data are not copied. (A module that draws no row at all, which
+    happens only with very few rows, takes every row once.)
+
+    Parameters
+    ----------
+    n_modules : int, default=10
+    n_components : int or None, default=None
+        Components of each module. None means ``min(10, n_features)``.
+    spectrum : {"auto", "exact", "krylov"}, default="auto"
+        How the principal axes are found, as in :class:`LinearModularAutoencoder`.
+    upcast : bool, default=False
+        Whether to compute in float64 even if X is float32.
+    n_jobs : int or None, default=None
+        Modules fitted at the same time, in threads; None is one after the other, each with all cores.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (n_features,)
+    encoders_ : ndarray of shape (n_modules, n_components, n_features)
+        Principal axes of each bootstrap sample; 0 for components beyond the rank of a sample.
+    decoders_ : ndarray of shape (n_modules, n_features, n_components)
+        Orthonormal columns.
+    eigenvalues_ : ndarray of shape (n_modules, n_components)
+        Variances of each bootstrap sample along its axes.
+    n_components_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the columns of X have names.
+
+    See Also
+    --------
+    LinearModularAutoencoder : Modules trained together to differ.
+
+    Examples
+    --------
+    >>> from modae import BaggingAutoencoder
+    >>> from sklearn.datasets import load_digits
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> model = BaggingAutoencoder(n_modules=5, n_components=4, random_state=0).fit(X)
+    >>> model.transform_modules(X).shape
+    (5, 1797, 4)
+    """
+
+    def __init__(
+        self,
+        n_modules: int = 10,
+        n_components: int | None = None,
+        *,
+        spectrum: str = "auto",
+        upcast: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_modules = n_modules
+        self.n_components = n_components
+        self.spectrum = spectrum
+        self.upcast = upcast
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Fit each module to a bootstrap sample of the rows of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        rows = rows_of(X, self, reset=True, upcast=self.upcast)
+        self.n_components_ = check_width(self.n_components, self.n_features_in_)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._publish(rows, self._module_spectra(rows, seed))
+        return self
+
+    def _check_parameters(self) -> None:
+        check_count("n_modules", self.n_modules)
+        if self.n_components is not None:
+            check_count("n_components", self.n_components)
+        check_choice("spectrum", self.spectrum, ("auto", "exact", "krylov"))
+        check_flag("upcast", self.upcast)
+
+    def _module_spectra(self, rows: Rows, seed: int) -> list[Spectrum]:
+        tasks = (
+            delayed(module_spectrum)(rows, seed, module, self.n_components_, self.spectrum)
+            for module in range(self.n_modules)
+        )
+        n_jobs = min(effective_n_jobs(self.n_jobs), self.n_modules)
+        # Threads that share the cores, instead of each using all of them.
+        share = threadpool_limits(max(1, cpu_count() // n_jobs)) if n_jobs > 1 else nullcontext()
+        with share:
+            return list(Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
+
+    def _publish(self, rows: Rows, spectra: list[Spectrum]) -> None:
+        axes = np.array([spectrum.axes for spectrum in spectra])
+        self.eigenvalues_ = np.array([s.eigenvalues * s.unit**2 for s in spectra])
+        self.mean_ = mean_row(rows).astype(rows.dtype)
+        self.decoders_ = np.ascontiguousarray(swap(axes), dtype=rows.dtype)
+        self.encoders_ = np.where(self.eigenvalues_[:, :, None] > 0.0, axes, 0.0).astype(rows.dtype)
+
+    def _loss_diversity(self) -> float:
+        return 0.0
+
+
+def module_spectrum(rows: Rows, seed: int, module: int, n_components: int, method: str) -> Spectrum:
+    """Leading principal axes of the bootstrap sample of one module."""
+    counts: Array = bootstrap_counts(seed, module, 0, rows.shape[0]).astype(np.float64)
+    weights = counts if counts.any() else np.ones(rows.shape[0])
+    stream = Stream(pending=(KeptRows(rows, weights),))
+    return stream.spectrum(n_components, method).leading(1, n_components)
