@@ -35,6 +35,7 @@ check: $(READY)  ## lint, format, types, layers, duplicated code
 
 bench: $(READY)  ## speed, as ratios inside one run
 	$(BIN)/python -m benchmarks.core
+	$(BIN)/python -m benchmarks.inputs
 
 certify: $(READY) ## the certificate on a full grid of problems; writes docs/certification.md
 	$(BIN)/python -m benchmarks.certify --out docs/certification.md

@@ -14,10 +14,12 @@ MNIST_DIRECTORY = Path(os.environ.get("MODAE_MNIST", "../shared/data/mnist"))
 
 def digits(n_rows: int) -> tuple[np.ndarray, str]:
     """``n_rows`` images of 784 pixels in [0, 1], and where they come from."""
-    file = MNIST_DIRECTORY / "train-images-idx3-ubyte.gz"
-    if file.exists():
-        pixels = np.frombuffer(gzip.decompress(file.read_bytes()), np.uint8, offset=16)
-        return pixels.reshape(-1, 784)[:n_rows] / 255.0, "MNIST"
+    files = [MNIST_DIRECTORY / f"{part}-images-idx3-ubyte.gz" for part in ("train", "t10k")]
+    if all(file.exists() for file in files):
+        pixels = [
+            np.frombuffer(gzip.decompress(file.read_bytes()), np.uint8, offset=16) for file in files
+        ]
+        return np.concatenate(pixels).reshape(-1, 784)[:n_rows] / 255.0, "MNIST"
     return _made(n_rows), "made data with the mean and covariance of 5,000 MNIST digits"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
@@ -39,6 +39,12 @@ class Ratio:
             f"{self.name:<52} {self.numerator:8.3f} s / {self.denominator:6.3f} s = {self.value:7.2f}"
             f"   (limit {sign} {self.limit:g}) {word}"
         )
+
+
+def report(ratios: Sequence[Ratio]) -> None:
+    """Print every ratio; the exit code says whether all limits were kept."""
+    print(*ratios, sep="\n")
+    raise SystemExit(not all(ratio.holds for ratio in ratios))
 
 
 def alternate(

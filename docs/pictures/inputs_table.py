@@ -6,12 +6,12 @@ They come from the cases in tests/inputs/awkward.py, which the tests run.
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "inputs.md"
-START = "<!-- The tables begin here. -->\n"
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-sys.path.insert(0, str(ROOT / "tests"))
 from inputs.awkward import CASES
+
+PAGE = Path(__file__).parents[1] / "inputs.md"
+START = "<!-- The tables begin here. -->\n"
 
 
 def table(title, cases):
@@ -29,4 +29,4 @@ def updated():
 
 if __name__ == "__main__":
     PAGE.write_text(updated())
-    print(f"{PAGE.relative_to(ROOT)}: {sum(map(len, CASES.values()))} inputs")
+    print(f"docs/{PAGE.name}: {sum(map(len, CASES.values()))} inputs")

@@ -12,10 +12,10 @@ from strategies import data_sets, metamorphic
 
 
 def assert_same_moments(left: Moments, right: Moments, rtol: float = 1e-12) -> None:
-    size = np.abs(right.scatter).max()
+    size = np.abs(right.covariance).max()
     assert left.weight == right.weight
     np.testing.assert_allclose(left.mean, right.mean, rtol=rtol, atol=rtol * np.sqrt(size))
-    np.testing.assert_allclose(left.scatter, right.scatter, rtol=0, atol=rtol * size)
+    np.testing.assert_allclose(left.covariance, right.covariance, rtol=0, atol=rtol * size)
 
 
 @pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-13), (np.float32, 2e-6)])
@@ -28,7 +28,7 @@ def test_moments_are_those_of_numpy(dtype, rtol, order):
     np.testing.assert_allclose(moments.mean, rows.astype(np.float64).mean(axis=0), rtol=rtol)
     assert moments.weight == 500
     assert moments.dtype == dtype
-    assert moments.mean.dtype == moments.scatter.dtype == np.float64
+    assert moments.mean.dtype == moments.covariance.dtype == np.float64
 
 
 @pytest.mark.parametrize("ratio", [0.0, 1.0, 3.0, 1e2, 1e4, 1e6, 1e8])
@@ -46,7 +46,7 @@ def test_columns_at_different_distances_keep_their_variance():
     moments = moments_of_rows(rows)
     np.testing.assert_allclose(moments.covariance, moments_in_long_double(rows)[1], rtol=0, atol=1e-12)
     assert moments.mean[3] == 7.0
-    assert not moments.scatter[3].any()
+    assert not moments.covariance[3].any()
 
 
 @pytest.mark.parametrize("ratio", [0.0, 3.0, 100.0, 1e4])
@@ -113,7 +113,7 @@ def test_batches_with_distant_means_merge_exactly():
 def test_rows_one_at_a_time_equal_the_whole():
     rows = np.random.default_rng(7).standard_normal((40, 4)) + 100.0
     merged = moments_of_rows(rows[:1])
-    assert not merged.scatter.any()
+    assert not merged.covariance.any()
     for row in rows[1:]:
         merged = merged.merge(moments_of_rows(row[None]))
     assert_same_moments(merged, moments_of_rows(rows))

@@ -68,8 +68,8 @@ def test_on_a_flat_sparse_spectrum_the_naive_bound_fails_and_ours_does_not(diver
     exact = problem(spectrum_of_moments(moments_of_rows(FLAT.tocsr())), diversity=diversity)
     optimum = solve_spectral(exact, np.random.default_rng(0)).loss
     # One product with a random matrix: a usual first step, and a poor basis when nothing decays.
-    covariance, n_features = wide.covariance_operator(kept)
-    basis = covariance(np.random.default_rng(1).standard_normal((n_features, 12)))
+    data = wide.CentredData.of(kept)
+    basis = data.covariance_times(np.random.default_rng(1).standard_normal((300, 12)))
     found = problem(spectrum_in_basis(kept, basis), diversity=diversity)
     naive = Problem(found.eigenvalues, found.total_variance, 4, 3, diversity)
     assert naive.lower_bound > optimum

@@ -16,7 +16,7 @@ HEIGHTS = np.array([250, 160, 100, 60, 35, 20, 12, 7])
 BASE = np.floor(np.random.default_rng(0).random((30, 8)) * HEIGHTS)
 """Plain data: 30 rows, 8 columns of different spread, whole numbers that fit in a byte."""
 
-SAME = "the same model as the same numbers in a plain float64 array"
+SAME = "the same model as a plain float64 array"
 
 
 @dataclass(frozen=True)

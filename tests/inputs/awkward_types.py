@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 
 from inputs.awkward_case import BASE, SAME, right, same, wrong
-from inputs.awkward_numbers import ZERO, no_variance
+from inputs.awkward_shapes import ZERO, no_variance
 
 NAMES = [f"c{place}" for place in range(8)]
 

@@ -100,7 +100,7 @@ def assert_sound(model):
 def score_samples(model, X):
     """Scores come in the precision of the rows: if that has no room for squares, in float64."""
     single = np.finfo(np.float32)
-    fits = single.tiny / single.eps < model.total_variance_ < single.max * single.eps
+    fits = float(single.tiny / single.eps) < model.total_variance_ < float(single.max * single.eps)
     return model.score_samples(X if fits or model.mean_.dtype == np.float64 else dense(X))
 
 
@@ -110,6 +110,7 @@ def assert_outputs(model, X, weights):
     n_modules, width, _ = model.encoders_.shape
     codes = model.transform(X)
     assert codes.shape == (n_rows, n_modules * width)
+    assert codes.dtype == (np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
     assert model.transform_modules(X).shape == (n_modules, n_rows, width)
     assert model.inverse_transform(codes).shape == (n_rows, n_features)
     assert np.isfinite(codes).all()
@@ -118,7 +119,7 @@ def assert_outputs(model, X, weights):
     weights = ratios(weights, n_rows)
     scores = score_samples(model, X if weights.all() else part(X, weights > 0.0))
     loss = -np.average(scores.astype(np.float64), weights=weights[weights > 0.0])
-    assert abs(loss - model.loss_) <= room_for_rounding(model, scores.dtype)
+    assert abs(loss - model.loss_) <= room_for_rounding(model, codes.dtype)
 
 
 def projectors(model):
@@ -141,7 +142,8 @@ def test_a_model_comes_out_and_is_right(case):
     model = LinearModularAutoencoder(**settings).fit(X, sample_weight=weights)
     np.testing.assert_array_equal(dense(X), dense(case.make()[0]), "fit changed its input")
     assert_sound(model)
-    assert_sound(model.with_diversity(0.9))
+    for other in model.path([0.2, 0.9]):
+        assert_sound(other)
     variance = exact_variance(dense(X), ratios(weights, len(dense(X))))
     assert model.total_variance_ == pytest.approx(variance, rel=precision(model), abs=0.0)
     assert_outputs(model, X, weights)
@@ -150,6 +152,8 @@ def test_a_model_comes_out_and_is_right(case):
         assert_disguise(model, case, settings)
     if case.new is not None:
         assert_outputs(model, case.new(), weights)
+        size = np.sqrt(model.total_variance_)
+        np.testing.assert_allclose(model.transform(case.new()), model.transform(X), atol=1e-5 * size)
 
 
 @each([case for case in ALL if case.error is None])

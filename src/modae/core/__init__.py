@@ -18,6 +18,7 @@ file                step
 ``spectral``        steps 3 to 6 in one function: the default solver
 ``backfitting``     Algorithm 1 of the paper: literal, and in principal axes
 ``gradient``        batch gradient descent, the paper's rival
+``bootstrap``       counts of a bootstrap sample, for the baseline
 ==================  =====================================================================
 
 Notation, from the paper to the code. A stack of matrices has the module as its first axis.

@@ -1,9 +1,9 @@
 r"""Step 1: data become moments.
 
-Linear training sees the data only through the number of rows (or their total weight) :math:`n`, the
-mean :math:`\mu` and the scatter :math:`\sum_r \omega_r(x_r-\mu)(x_r-\mu)^T`. Every way of reading data
-ends here, and two sets of moments merge exactly, so "same moments, same model" is the whole contract of
-in-memory, weighted, streamed and distributed fitting.
+Linear training sees the data only through the number of rows (or their total weight) :math:`n`, their
+mean :math:`\mu` and their covariance :math:`\frac1n\sum_r\omega_r(x_r-\mu)(x_r-\mu)^T`. Every way of
+reading data ends here, and two sets of moments merge exactly, so "same moments, same model" is the
+whole contract of in-memory, weighted, streamed and distributed fitting.
 """
 
 from __future__ import annotations
@@ -15,79 +15,89 @@ import numpy as np
 from scipy.sparse import issparse
 
 from modae.core.arrays import Array
-from modae.core.rows import Rows, column_sums, shifted_blocks, weighted_blocks
+from modae.core.rows import (
+    Rows,
+    column_sums,
+    nearest_entries,
+    shifted_blocks,
+    shifted_sparse,
+    weighted_blocks,
+)
 
 Precision: TypeAlias = np.dtype[np.floating[Any]]
 
 FLOAT64: Precision = np.dtype(np.float64)
 
-COMFORTABLE = (1e-200, 1e200)
-"""Variances outside this range are computed again in a unit of their own."""
+COMFORTABLE = {8: (1e-200, 1e200), 4: (1e-25, 1e25)}
+"""Variances outside this range, by bytes of a number, are computed again in a unit of their own."""
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Weight, mean and scatter of a set of rows.
+    """Weight, mean and covariance of a set of rows.
 
     Parameters
     ----------
     weight : float
         Number of rows, or the sum of their weights.
-    mean : ndarray of shape (D,)
-    scatter : ndarray of shape (D, D)
-        Sum over the rows of weight * (x - mean)(x - mean)^T, in units of ``unit ** 2``.
+    shift, offset : ndarrays of shape (D,)
+        The mean in two parts: an exact value near it, and the rest. Together they have more digits
+        than one float64, which matters where the mean is much larger than the spread.
+    covariance : ndarray of shape (D, D)
+        With divisor n, so that a loss is a mean over rows; in units of ``unit ** 2``.
     dtype : numpy dtype
         Precision in which the products were made: float32 or float64.
     unit : float
         A power of two; 1 unless the data are so large or small that their squares would not fit.
     cancelled : float
-        Squared length of the mean, in the same unit, where it was subtracted after the product (sparse
-        rows): round-off is relative to it.
+        Squared length of what was subtracted after the product, in the same unit: round-off in the
+        covariance is relative to it.
     """
 
     weight: float
-    mean: Array
-    scatter: Array
+    shift: Array
+    offset: Array
+    covariance: Array
     dtype: Precision = FLOAT64
     unit: float = 1.0
     cancelled: float = 0.0
 
     @property
-    def covariance(self) -> Array:
-        """Scatter with divisor n, so that a loss is a mean over rows."""
-        return self.scatter / self.weight
+    def mean(self) -> Array:
+        """Mean of the rows, (D,)."""
+        return self.shift + self.offset
 
     def merge(self, other: Moments) -> Moments:
         r"""Moments of the union of two disjoint sets of rows, exactly.
 
-        :math:`S = S_a + S_b + \frac{n_a n_b}{n_a+n_b}\,\delta\delta^T`, with
-        :math:`\delta = \mu_b-\mu_a`.
+        With shares :math:`a+b=1` of the weight and :math:`\delta=\mu_b-\mu_a`:
+        :math:`\Sigma = a\Sigma_a + b\Sigma_b + ab\,\delta\delta^T`.
         """
-        weight = self.weight + other.weight
-        delta = other.mean - self.mean
-        unit = max(self.unit, other.unit, _unit_of(delta))
+        a, b = 1.0 / (1.0 + other.weight / self.weight), 1.0 / (1.0 + self.weight / other.weight)
+        delta = (other.shift - self.shift) + (other.offset - self.offset)
+        unit = max(self.unit, other.unit, unit_of(delta))
         step = delta / unit
-        between = np.outer(step, step * (self.weight * other.weight / weight))
+        between = np.outer(step, (a * b) * step)
         return Moments(
-            weight=weight,
-            mean=self.mean + delta * (other.weight / weight),
-            scatter=self._scatter_in(unit) + other._scatter_in(unit) + between,
+            weight=self.weight + other.weight,
+            shift=self.shift,
+            offset=self.offset + b * delta,
+            covariance=a * self._covariance_in(unit) + b * other._covariance_in(unit) + between,
             dtype=min(self.dtype, other.dtype, key=lambda dtype: dtype.itemsize),
             unit=unit,
             cancelled=max(part.cancelled * (part.unit / unit) ** 2 for part in (self, other)),
         )
 
-    def _scatter_in(self, unit: float) -> Array:
-        return self.scatter if unit == self.unit else self.scatter * (self.unit / unit) ** 2
+    def _covariance_in(self, unit: float) -> Array:
+        return self.covariance if unit == self.unit else self.covariance * (self.unit / unit) ** 2
 
 
 def moments_of_rows(rows: Rows, weights: Array | None = None) -> Moments:
     r"""Moments of a matrix of rows, dense or sparse; a weight of 0 is a row that is not there.
 
-    Dense rows are taken block by block: each is shifted by a provisional mean :math:`\nu`, multiplied
-    in its own precision and summed in float64; one rank-one correction,
-    :math:`-n(\mu-\nu)(\mu-\nu)^T`, ends it. Without the shift, columns far from zero would lose their
-    variance to cancellation.
+    Dense rows are taken block by block: each is shifted by values :math:`\nu` near the mean, multiplied
+    in its own precision and summed in float64; one rank-one correction, :math:`-(\mu-\nu)(\mu-\nu)^T`,
+    ends it. Without the shift, columns far from zero would lose their variance to cancellation.
 
     Examples
     --------
@@ -96,89 +106,106 @@ def moments_of_rows(rows: Rows, weights: Array | None = None) -> Moments:
     >>> moments = moments_of_rows(np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 7.0]]))
     >>> moments.mean.tolist()
     [2.0, 3.0]
-    >>> moments.scatter.tolist()
+    >>> (3 * moments.covariance).tolist()
     [[8.0, 12.0], [12.0, 24.0]]
     """
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         moments = _moments(rows, weights, 1.0)
         if not _is_comfortable(moments):
-            moments = _moments(rows, weights, spread_unit(rows))
+            moments = _moments(rows, weights, spread_unit(rows, rows.dtype))
+        if not np.isfinite(moments.covariance).all():
+            raise out_of_range(spread_unit(rows, rows.dtype))
     return moments
+
+
+def out_of_range(spread: float) -> ValueError:
+    """The error for data whose variance is no float64."""
+    return ValueError(
+        f"X spreads over about {spread:.0e}, and the square of that is no float64: multiply X by a "
+        "power of ten that brings it nearer to 1."
+    )
 
 
 def _moments(rows: Rows, weights: Array | None, unit: float) -> Moments:
     """Moments in the given unit."""
-    if unit != 1.0:
-        rows = rows / rows.dtype.type(unit)
-    compute = _moments_of_sparse if issparse(rows) else _moments_of_dense
-    weight, mean, scatter = compute(rows, weights)
-    cancelled = float(mean @ mean) if issparse(rows) else 0.0
-    return Moments(weight, mean * unit, scatter, rows.dtype, unit, cancelled)
+    weight = float(rows.shape[0] if weights is None else weights.sum())
+    if weights is not None:
+        weights = weights / weights.max()  # only ratios matter, and roots of these fit in a float32
+    if issparse(rows):
+        shift = nearest_entries(rows)
+        offset, products = _sparse_products(shifted_sparse(rows, shift, unit), weights)
+    else:
+        shift = useful_shift(rows)
+        offset, products = _dense_products(rows, shift, unit, weights)
+    products -= np.outer(offset, offset)
+    cancelled = float(offset @ offset) if issparse(rows) else 0.0
+    return Moments(
+        weight, shift.astype(np.float64), offset * unit, products, rows.dtype, unit, cancelled
+    )
 
 
-def _moments_of_dense(rows: Array, weights: Array | None) -> tuple[float, Array, Array]:
+def _dense_products(
+    rows: Array, shift: Array, unit: float, weights: Array | None
+) -> tuple[Array, Array]:
+    """Mean and mean product of the shifted rows in their unit, block by block."""
     n_features = rows.shape[1]
-    shift = provisional_mean(rows)
-    total, scatter = np.zeros(n_features), np.zeros((n_features, n_features))
+    total, products = np.zeros(n_features), np.zeros((n_features, n_features))
     if weights is None:
         weight = float(len(rows))
-        for block in shifted_blocks(rows, shift):
+        for block in shifted_blocks(rows, shift, unit):
             total += column_sums(block)
-            scatter += block.T @ block
+            products += block.T @ block
     else:
         weight = float(weights.sum())
-        for block, roots in weighted_blocks(rows, shift, weights):
+        for block, roots in weighted_blocks(rows, shift, unit, weights):
             total += roots @ block
-            scatter += block.T @ block
-    offset = total / weight
-    scatter -= np.outer(total, offset)
-    return weight, shift + offset, scatter
+            products += block.T @ block
+    products /= weight
+    return total / weight, products
 
 
-def _moments_of_sparse(rows: Rows, weights: Array | None) -> tuple[float, Array, Array]:
-    """Sparse rows stay sparse: the mean is subtracted from the product, as a rank-one matrix."""
-    rows = rows.astype(np.float64)
-    weighted = rows if weights is None else rows.multiply(weights[:, None]).tocsr()
-    weight = float(rows.shape[0] if weights is None else weights.sum())
-    mean = np.asarray(weighted.sum(axis=0)).ravel() / weight
-    scatter = (rows.T @ weighted).toarray() - np.outer(weight * mean, mean)
-    return weight, mean, scatter
+def _sparse_products(rows: Rows, weights: Array | None) -> tuple[Array, Array]:
+    """The same for rows that stay sparse."""
+    shares = np.full(rows.shape[0], 1.0 / rows.shape[0]) if weights is None else weights / weights.sum()
+    weighted = rows.multiply(shares[:, None]).tocsr()
+    mean: Array = np.asarray(weighted.sum(axis=0)).ravel()
+    return mean, (rows.T @ weighted).toarray()
 
 
-def provisional_mean(rows: Array, sample: int = 256) -> Array:
-    """Mean of about ``sample`` rows spread evenly over the matrix, in its own precision.
+def useful_shift(rows: Array) -> Array:
+    """Entries near the mean of each column, or 0 where a shift would not pay.
 
     Cancellation grows with |mean|^2 / variance. Where that is below 10, a shift would save one digit
-    at most, and the answer is 0: it saves a pass over the data.
+    at most, and no shift saves a pass over the data.
     """
-    spread = rows[:: max(1, len(rows) // sample)].astype(np.float64, copy=False)
-    mean: Array = spread.mean(axis=0)
-    energy = float(np.vdot(mean, mean))
-    variance = float(np.vdot(spread, spread)) / len(spread) - energy
-    if energy <= 10.0 * variance:
-        mean = np.zeros_like(mean)
-    provisional: Array = mean.astype(rows.dtype)
-    return provisional
+    sample = rows[:: max(1, len(rows) // 256)].astype(np.float64)
+    mean = (sample / len(sample)).sum(axis=0)
+    variance = np.square(sample - mean).mean(axis=0).sum()
+    if np.square(mean).sum() <= 10.0 * variance:
+        return np.zeros(rows.shape[1], rows.dtype)
+    return nearest_entries(rows)
 
 
-def spread_unit(rows: Rows) -> float:
-    """A power of two near the largest distance of an entry from the middle of its column."""
+def spread_unit(rows: Rows, dtype: Precision) -> float:
+    """A power of two near the largest distance of two entries of a column, where one is needed."""
     low, high = rows.min(axis=0), rows.max(axis=0)
     if issparse(rows):
         low, high = low.toarray(), high.toarray()
-    return _unit_of(np.asarray(high / 2, np.float64) - np.asarray(low / 2, np.float64))
+    spread = np.asarray(high, np.float64) / 2.0 - np.asarray(low, np.float64) / 2.0
+    return unit_of(spread, dtype)
 
 
-def _unit_of(spread: Array) -> float:
+def unit_of(spread: Array, dtype: Precision = FLOAT64) -> float:
     """A power of two near the largest entry, or 1 where ordinary arithmetic does."""
     largest = float(np.abs(spread).max(initial=0.0))
-    low, high = np.sqrt(COMFORTABLE)
+    low, high = np.sqrt(COMFORTABLE[dtype.itemsize])
     if largest == 0.0 or low < largest < high:
         return 1.0
-    # The square of the unit must be a float64 too.
-    return float(2.0 ** np.clip(np.frexp(largest)[1], -537, 511))
+    # The square of the unit must be a float64, and the unit itself a number of this precision.
+    least, most = (-537, 511) if dtype.itemsize == 8 else (-126, 127)
+    return float(2.0 ** np.clip(np.frexp(largest)[1], least, most))
 
 
 def _is_comfortable(moments: Moments) -> bool:
-    low, high = COMFORTABLE
-    return low < float(np.trace(moments.scatter)) / moments.weight < high
+    low, high = COMFORTABLE[moments.dtype.itemsize]
+    return bool(low < np.trace(moments.covariance) < high)

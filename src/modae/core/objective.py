@@ -55,7 +55,7 @@ def output_terms(outputs: Array, targets: Array) -> Terms:
 
 
 def row_terms(squares: Array, codes: Array, matches: Array, decoders: Array) -> Terms:
-    r"""Both terms for each row without forming the reconstructions: orthonormal decoders only.
+    r"""Both terms for each row in float64, without the reconstructions: orthonormal decoders only.
 
     :math:`\|A_iz_i-x\|^2=\|x\|^2+\langle z_i,\,z_i-2A_i^Tx\rangle`, and with
     :math:`A=[A_1\dots A_M]` the error of the mean is
@@ -69,7 +69,8 @@ def row_terms(squares: Array, codes: Array, matches: Array, decoders: Array) -> 
         What the encoders, and what the transposed decoders, make of the centred rows.
     decoders : ndarray of shape (M, D, H)
     """
-    flat, n_modules = side_by_side(decoders), len(decoders)
+    flat, n_modules = side_by_side(decoders).astype(np.float64), len(decoders)
+    codes, matches = codes.astype(np.float64), matches.astype(np.float64)
     own = np.einsum("nk,nk->n", codes, codes) / n_modules
     overlap = np.einsum("nk,nk->n", codes, matches) / n_modules
     together = np.einsum("nk,nk->n", codes @ (flat.T @ flat), codes) / n_modules**2

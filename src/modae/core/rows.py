@@ -15,7 +15,8 @@ from scipy.sparse import issparse
 from modae.core.arrays import Array
 
 Rows: TypeAlias = Any
-"""A matrix of rows (n, D): a NumPy array, or a scipy sparse matrix or array in CSR or CSC form."""
+"""A matrix of rows (n, D): a NumPy array, or a scipy sparse matrix or array in CSR or CSC form, without
+duplicate entries."""
 
 BLOCK_BYTES = 1 << 26
 """Dense rows are shifted and multiplied in blocks of about this size."""
@@ -33,19 +34,22 @@ def block_height(rows: Array) -> int:
     return max(1, BLOCK_BYTES // int(rows.itemsize * rows.shape[1]))
 
 
-def shifted_blocks(rows: Array, shift: Array) -> Iterator[Array]:
-    """Blocks of ``rows - shift``: in one reused buffer, or the rows themselves for a zero shift."""
-    if not shift.any():
+def shifted_blocks(rows: Array, shift: Array, unit: float = 1.0) -> Iterator[Array]:
+    """Blocks of ``(rows - shift) / unit`` in one reused buffer; the rows themselves if that is all."""
+    if unit == 1.0 and not shift.any():
         yield from (rows[cut] for cut in row_blocks(rows))
         return
     buffer = np.empty((min(len(rows), block_height(rows)), rows.shape[1]), rows.dtype)
     for cut in row_blocks(rows):
         block = rows[cut]
-        yield np.subtract(block, shift, out=buffer[: len(block)])
+        block = np.subtract(block, shift, out=buffer[: len(block)])
+        yield _divided(block, unit)
 
 
-def weighted_blocks(rows: Array, shift: Array, weights: Array) -> Iterator[tuple[Array, Array]]:
-    """Blocks of ``roots * (rows - shift)`` for the rows of positive weight, with the roots."""
+def weighted_blocks(
+    rows: Array, shift: Array, unit: float, weights: Array
+) -> Iterator[tuple[Array, Array]]:
+    """Blocks of ``roots * (rows - shift) / unit`` for the rows of positive weight, with the roots."""
     present = np.flatnonzero(weights)
     roots = np.sqrt(weights[present])
     height = min(len(present), block_height(rows))
@@ -56,8 +60,15 @@ def weighted_blocks(rows: Array, shift: Array, weights: Array) -> Iterator[tuple
         block = np.take(rows, chosen, axis=0, out=buffer[: len(chosen)], mode="clip")
         if shift.any():
             block -= shift
+        block = _divided(block, unit)
         block *= part.astype(rows.dtype)[:, None]
         yield block, part
+
+
+def _divided(block: Array, unit: float) -> Array:
+    if unit != 1.0:
+        block /= block.dtype.type(unit)
+    return block
 
 
 def centred_product(rows: Rows, mean: Array, matrix: Array) -> Array:
@@ -86,14 +97,26 @@ def centred_adjoint(rows: Rows, mean: Array, matrix: Array) -> Array:
 
 
 def centred_squares(rows: Rows, mean: Array) -> Array:
-    """Squared length of each centred row, in the precision of the rows."""
-    mean = mean.astype(rows.dtype, copy=False)
+    """Squared length of each centred row, in float64."""
     if issparse(rows):
-        own = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-        lengths: Array = np.maximum(own - 2.0 * (rows @ mean) + mean @ mean, 0.0)
-        return lengths.astype(rows.dtype, copy=False)
-    squares = [np.einsum("nd,nd->n", block, block) for block in shifted_blocks(rows, mean)]
+        return _centred_squares_of_sparse(rows.tocsr(), mean.astype(np.float64, copy=False))
+    squares = [
+        np.einsum("nd,nd->n", block, block, dtype=np.float64)
+        for block in shifted_blocks(rows, mean.astype(rows.dtype, copy=False))
+    ]
     return np.concatenate(squares)
+
+
+def _centred_squares_of_sparse(rows: Rows, mean: Array) -> Array:
+    """Entries that are there one by one, those that are not by what is left of |mean|^2."""
+    there = rows.astype(np.float64)
+    there.data = (there.data - mean[there.indices]) ** 2
+    absent = rows.astype(np.float64)
+    absent.data = mean[absent.indices] ** 2
+    missing = float(mean @ mean) - np.asarray(absent.sum(axis=1)).ravel()
+    missing[np.diff(rows.indptr) == rows.shape[1]] = 0.0
+    squares: Array = np.asarray(there.sum(axis=1)).ravel() + np.maximum(missing, 0.0)
+    return squares
 
 
 def column_sums(block: Array) -> Array:
@@ -105,25 +128,41 @@ def column_sums(block: Array) -> Array:
     return total
 
 
-def centred_gram(rows: Rows, mean: Array) -> Array:
-    """(rows - mean)(rows - mean)^T in float64, (n, n)."""
+def nearest_entries(rows: Rows) -> Array:
+    """For each column an entry near its mean: exact, so a constant column becomes exactly 0.
+
+    Dense rows are sampled. In sparse rows only columns without a missing entry count: in the others
+    |mean|^2 cannot be much larger than the variance, and a shift would fill them.
+    """
     if issparse(rows):
-        rows = rows.astype(np.float64)
-        inner = np.asarray(rows @ mean)
-        gram: Array = (rows @ rows.T).toarray() - inner[:, None] - inner + mean @ mean
-    else:
-        centred = rows - mean
-        gram = centred @ centred.T
-    return gram
+        csc = rows.tocsc()
+        full = np.diff(csc.indptr) == rows.shape[0]
+        entries: Array = np.zeros(rows.shape[1], rows.dtype)
+        entries[full] = csc.data[csc.indptr[:-1][full]]
+        return entries
+    sample = np.asarray(rows[:: max(1, len(rows) // 256)])
+    middle = (sample.astype(np.float64) / len(sample)).sum(axis=0)
+    nearest = np.abs(sample / 2.0 - middle / 2.0).argmin(axis=0)
+    nearest_row: Array = np.take_along_axis(sample, nearest[None], axis=0)[0]
+    return nearest_row
 
 
 def mean_row(rows: Rows, weights: Array | None = None) -> Array:
-    """Weighted mean of the rows in float64, exact to round-off for constant columns too."""
+    """Weighted mean of the rows in float64, exact for constant columns."""
     weights = np.ones(rows.shape[0]) if weights is None else weights
-    weight = weights.sum()
+    shares = weights / weights.max() / (weights / weights.max()).sum()
+    shift = nearest_entries(rows).astype(np.float64)
     if issparse(rows):
-        mean: Array = np.asarray(weights @ rows.astype(np.float64)).ravel() / weight
+        mean: Array = shift + np.asarray(shares @ shifted_sparse(rows, shift)).ravel()
         return mean
-    mean = weights @ np.asarray(rows, np.float64) / weight
-    mean += weights @ (rows - mean) / weight
-    return mean
+    offset = np.zeros(rows.shape[1])
+    for cut, block in zip(row_blocks(rows), shifted_blocks(rows, shift.astype(rows.dtype)), strict=True):
+        offset += shares[cut] @ block
+    return shift + offset
+
+
+def shifted_sparse(rows: Rows, shift: Array, unit: float = 1.0) -> Rows:
+    """(rows - shift) / unit in float64, for a shift of columns without a missing entry: still sparse."""
+    shifted = rows.tocsr().astype(np.float64)
+    shifted.data = (shifted.data - shift[shifted.indices]) / unit
+    return shifted

@@ -73,7 +73,7 @@ class Spectrum:
 def spectrum_of_moments(moments: Moments) -> Spectrum:
     """Eigendecomposition of the D x D covariance."""
     eigenvalues, vectors = np.linalg.eigh(moments.covariance)
-    total = float(np.trace(moments.scatter)) / moments.weight
+    total = float(np.trace(moments.covariance))
     spectrum = Spectrum(moments.mean, vectors[:, ::-1].T, eigenvalues[::-1], total, moments.unit)
     return tidy(spectrum, moments.dtype, moments.cancelled)
 
@@ -82,13 +82,9 @@ def tidy(spectrum: Spectrum, dtype: Precision, cancelled: float = 0.0) -> Spectr
     """A spectrum with what is round-off set to 0: what is left counts as the rank.
 
     Relative to the largest eigenvalue (and to what was ``cancelled`` to find it), round-off is a few
-    units in the last place of ``dtype``. Relative to the data it is far below one unit in the last
-    place of the mean: no two different rows can be so near.
+    units in the last place of ``dtype``.
     """
     eps = float(np.finfo(dtype).eps)
-    size = float(np.abs(spectrum.mean).max()) / spectrum.unit
-    if spectrum.total_variance <= (1e-6 * float(np.finfo(np.float64).eps) * size) ** 2:
-        return replace(spectrum, eigenvalues=np.zeros_like(spectrum.eigenvalues), total_variance=0.0)
     largest = max(spectrum.eigenvalues[0], 0.0) + cancelled
     floor = 4.0 * eps * np.sqrt(len(spectrum.mean)) * largest
     eigenvalues = np.where(spectrum.eigenvalues > floor, spectrum.eigenvalues, 0.0)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from modae.core.arrays import Array, apart, side_by_side
 from modae.core.backfitting import solve_backfitting
 from modae.core.gradient import solve_gradient
+from modae.core.moments import out_of_range
 from modae.core.solution import UNDECIDED, Problem, Solution
 from modae.core.spectral import solve_spectral
 from modae.core.spectrum import Spectrum
@@ -181,11 +182,7 @@ def _variance_unit(spectrum: Spectrum) -> float:
         spectrum.total_variance > 0.0
         and not np.finfo(np.float64).tiny <= total <= np.finfo(np.float64).max
     ):
-        size = spectrum.unit * np.sqrt(spectrum.total_variance)
-        raise ValueError(
-            f"X spreads over about {size:.0e}, and the square of that is no float64: multiply X by a "
-            "power of ten that brings it nearer to 1."
-        )
+        raise out_of_range(spectrum.unit * np.sqrt(spectrum.total_variance))
     return unit
 
 

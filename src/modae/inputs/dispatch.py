@@ -6,6 +6,7 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
@@ -44,8 +45,14 @@ def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bo
 
     Its columns are checked against those of ``fit`` unless ``reset``.
     """
+    if np.ma.is_masked(X):
+        raise ValueError("X has masked entries, which would be read as numbers: fill or impute them.")
     dtype = np.float64 if upcast else FLOATS
-    return validate_data(estimator, X, reset=reset, dtype=dtype, accept_sparse="csr")
+    rows = validate_data(estimator, X, reset=reset, dtype=dtype, accept_sparse="csr")
+    if issparse(rows) and not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
 
 
 def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
@@ -63,4 +70,6 @@ def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
     if not np.isfinite(weights).all() or (weights < 0.0).any():
         bad = weights[~np.isfinite(weights) | (weights < 0.0)][0]
         raise ValueError(f"sample_weight must be finite and not negative, got {bad}.")
+    if not np.isfinite(weights.sum()):
+        raise ValueError("sample_weight adds up to infinity: divide it, only ratios matter.")
     return weights
