@@ -194,6 +194,9 @@ class LinearModularAutoencoder(LinearModules):
     def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
         """Fit the modules to the rows of X, and forget all earlier data.
 
+        The covariance of the data is kept, so that ``partial_fit`` can continue; of data with fewer rows
+        than features, a copy of the rows.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
