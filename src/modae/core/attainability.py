@@ -20,6 +20,9 @@ from modae.core.arrays import Array
 MARGIN = 1e-9
 """A violation must exceed this, far above round-off in the shares."""
 
+LARGEST_SEARCH = 600
+"""Most projectors times rank for which the inequalities are searched: the time grows with its cube."""
+
 PEEL = 1e-12
 """Shares this close to 0 or 1 are taken away: far less than a violation needs."""
 
@@ -29,6 +32,7 @@ def is_unattainable(shares: Array, n_modules: int) -> bool:
 
     Axes that every module uses and axes that none uses are taken away first. What is left is tested
     as it stands and as its complement: projectors on the orthogonal complements have shares 1 - p.
+    Searches that would take seconds are left out; False is no proof of the contrary anyway.
 
     Examples
     --------
@@ -52,6 +56,8 @@ def _violates(shares: Array, units: int, n_modules: int) -> bool:
     """Whether any inequality of the subfamily fails for these shares of rank-h projectors."""
     if len(shares) > n_modules * units:
         return True
+    if n_modules * units > LARGEST_SEARCH:
+        return False
     padded = np.zeros(n_modules * units)
     padded[: len(shares)] = shares
     return any(largest_left_side(padded, n_modules, units, d) > d + MARGIN for d in range(1, units))
@@ -59,17 +65,24 @@ def _violates(shares: Array, units: int, n_modules: int) -> bool:
 
 def largest_left_side(shares: Array, n_modules: int, n_components: int, d: int) -> float:
     """Maximum over the partitions of Md of the sum on the left, by dynamic programming."""
-    parts, total = n_modules * d, n_modules * d
+    total = n_modules * d
     part = np.arange(n_modules + 1)
     # best[n, t]: largest sum so far with last part n and running sum t of the parts.
     best = np.full((n_modules + 1, total + 1), -np.inf)
     best[n_modules, 0] = 0.0
-    for k in range(parts):
+    for k in range(total):
         # The next part is at most the last one: best over all last parts >= n ...
         reachable = np.maximum.accumulate(best[::-1], axis=0)[::-1]
         # ... and choosing n moves the running sum up by n.
-        best = np.full_like(best, -np.inf)
-        for n in part:
-            best[n, n:] = reachable[n, : total + 1 - n]
+        best = _rows_moved_right(reachable)
         best += shares[k + (n_components - d) * (n_modules - part)][:, None]
     return float(best[:, total].max())
+
+
+def _rows_moved_right(matrix: Array) -> Array:
+    """Row n moved n places to the right, with -inf coming in."""
+    height, width = matrix.shape
+    padded = np.full((height, height + width), -np.inf)
+    padded[:, height:] = matrix
+    # Entry (n, t) is entry (n, height + t - n) of the padded matrix: rows one entry shorter.
+    return padded.ravel()[height : height + height * (height + width - 1)].reshape(height, -1)[:, :width]

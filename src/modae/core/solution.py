@@ -53,6 +53,11 @@ class Problem:
         return self.hidden == 0.0 and self.slack == 0.0
 
     @cached_property
+    def is_unattainable(self) -> bool:
+        """Whether it is proven that no modules have the ideal allocation."""
+        return self.is_exact and is_unattainable(self.allocation.shares, self.n_modules)
+
+    @cached_property
     def lower_bound(self) -> float:
         """No modules have a smaller loss than this."""
         if self.is_exact:
@@ -176,6 +181,4 @@ def conclude(
 def _attainment(problem: Problem, loss: float) -> str:
     if problem.gap(loss) <= CLOSED:
         return ATTAINED
-    if problem.is_exact and is_unattainable(problem.allocation.shares, problem.n_modules):
-        return NOT_ATTAINABLE
-    return UNDECIDED
+    return NOT_ATTAINABLE if problem.is_unattainable else UNDECIDED
