@@ -10,7 +10,13 @@ from modae.core.moments import moments_of_rows
 from modae.core.solution import Problem
 from modae.core.spectral import solve_spectral
 from modae.core.spectrum import spectrum_of_moments
-from modae.core.wide import KeptRows, spectrum_by_krylov, spectrum_in_basis, spectrum_of_gram
+from modae.core.wide import (
+    CentredData,
+    KeptRows,
+    spectrum_by_krylov,
+    spectrum_in_basis,
+    spectrum_of_gram,
+)
 
 rng = np.random.default_rng(0)
 DECAYING = rng.standard_normal((120, 90)) * 0.85 ** np.arange(90) + 1.0
@@ -53,7 +59,7 @@ def test_krylov_finds_the_leading_axes(kind):
 
 
 def test_the_account_of_what_a_basis_misses_is_right():
-    found = spectrum_in_basis(KeptRows(DECAYING), rng.standard_normal((90, 15)))
+    found = spectrum_in_basis(CentredData.of(KeptRows(DECAYING)), rng.standard_normal((90, 15)))
     covariance = np.cov(DECAYING.T, bias=True)
     Q = found.axes.T
     np.testing.assert_allclose(np.diag(Q.T @ covariance @ Q), found.eigenvalues, atol=1e-12)
@@ -64,13 +70,12 @@ def test_the_account_of_what_a_basis_misses_is_right():
 
 @pytest.mark.parametrize("diversity", [0.0, 0.3, 0.6, 0.9, 1.0])
 def test_on_a_flat_sparse_spectrum_the_naive_bound_fails_and_ours_does_not(diversity):
-    kept = KeptRows(FLAT.tocsr())
     exact = problem(spectrum_of_moments(moments_of_rows(FLAT.tocsr())), diversity=diversity)
     optimum = solve_spectral(exact, np.random.default_rng(0)).loss
     # One product with a random matrix: a usual first step, and a poor basis when nothing decays.
-    data = wide.CentredData.of(kept)
+    data = CentredData.of(KeptRows(FLAT.tocsr()))
     basis = data.covariance_times(np.random.default_rng(1).standard_normal((300, 12)))
-    found = problem(spectrum_in_basis(kept, basis), diversity=diversity)
+    found = problem(spectrum_in_basis(data, basis), diversity=diversity)
     naive = Problem(found.eigenvalues, found.total_variance, 4, 3, diversity)
     assert naive.lower_bound > optimum
     assert found.lower_bound <= optimum
@@ -78,7 +83,9 @@ def test_on_a_flat_sparse_spectrum_the_naive_bound_fails_and_ours_does_not(diver
 
 
 def test_modules_on_an_inexact_spectrum_are_certified_only_if_the_gap_closes():
-    poor = problem(spectrum_in_basis(KeptRows(FLAT.tocsr()), rng.standard_normal((300, 12))))
+    poor = problem(
+        spectrum_in_basis(CentredData.of(KeptRows(FLAT.tocsr())), rng.standard_normal((300, 12)))
+    )
     assert solve_spectral(poor, np.random.default_rng(0)).attainment == "undecided"
     low_rank = DECAYING[:, :6] @ rng.standard_normal((6, 90))
     good = problem(spectrum_by_krylov(KeptRows(low_rank), 12))

@@ -113,7 +113,7 @@ def spectrum_by_krylov(kept: KeptRows, n_axes: int) -> Spectrum:
     """The leading ``n_axes`` axes, from products with the rows alone; inexact, and says by how much."""
     data = CentredData.of(kept)
     count = min(n_axes + OVERSAMPLING, min(kept.rows.shape) - 1)
-    return spectrum_in_basis(kept, _krylov_basis(data, count))
+    return spectrum_in_basis(data, _krylov_basis(data, count))
 
 
 def _krylov_basis(data: CentredData, count: int) -> Array:
@@ -136,9 +136,8 @@ def _krylov_basis(data: CentredData, count: int) -> Array:
     return basis
 
 
-def spectrum_in_basis(kept: KeptRows, basis: Array) -> Spectrum:
+def spectrum_in_basis(data: CentredData, basis: Array) -> Spectrum:
     """The best axes inside the span of any basis (D, K), with a true account of what it misses."""
-    data = CentredData.of(kept)
     basis = np.linalg.qr(basis)[0]
     image = data.covariance_times(basis)
     small = basis.T @ image
@@ -154,7 +153,7 @@ def spectrum_in_basis(kept: KeptRows, basis: Array) -> Spectrum:
         hidden,
         slack,
     )
-    return tidy(spectrum, kept.dtype)
+    return tidy(spectrum, data.rows.dtype)
 
 
 @dataclass(frozen=True, eq=False)

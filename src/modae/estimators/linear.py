@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any, Self
 
 from sklearn.utils import check_random_state
@@ -243,7 +242,7 @@ class LinearModularAutoencoder(LinearModules):
                 "partial_fit cannot continue this fit: the data were too large to keep a copy of. Start "
                 "with partial_fit instead of fit."
             )
-        settings = replace(self._settings(), seed=self._fitted.settings.seed)
+        settings = self._settings(seed=self._fitted.settings.seed)
         self._fitted = Fitted(self._fitted.stream.join(new), settings)
         return self
 
@@ -308,7 +307,9 @@ class LinearModularAutoencoder(LinearModules):
             raise ValueError("sample_weight is zero for every row: there would be no data.")
         return new
 
-    def _settings(self) -> Settings:
+    def _settings(self, seed: int | None = None) -> Settings:
+        if seed is None:
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         return Settings(
             n_modules=int(self.n_modules),
             n_components=check_width(self.n_components, self.n_features_in_),
@@ -317,7 +318,7 @@ class LinearModularAutoencoder(LinearModules):
             spectrum=self.spectrum,
             tol=float(self.tol),
             max_iter=int(self.max_iter),
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            seed=seed,
         )
 
     def _loss_diversity(self) -> float:
