@@ -7,7 +7,7 @@ READY := .venv/.ready
 .PHONY: help setup demo test quick check bench certify docs clean
 
 help:            ## this list
-	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
+	@sed -n 's/^\([a-z]*\):.*## */\1\t/p' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## the virtual environment
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.sparse import csc_array, csr_array
 
 from modae.core import rows as rows_module
@@ -175,8 +176,21 @@ def test_data_whose_squares_do_not_fit_are_measured_in_their_own_unit(exponent):
 
 
 @pytest.mark.parametrize("exponent", [600, 900])
-def test_huge_data_are_measured_in_their_own_unit(exponent):
-    rows = np.random.default_rng(10).standard_normal((30, 3))
-    plain, extreme = moments_of_rows(rows), moments_of_rows(rows * 2.0**exponent)
-    ratio = extreme.unit / 2.0**exponent
-    np.testing.assert_allclose(extreme.covariance * ratio**2, plain.covariance, rtol=1e-12, atol=1e-13)
+def test_data_whose_variance_is_no_float64_are_refused(exponent):
+    rows = np.random.default_rng(10).standard_normal((30, 3)) * 2.0**exponent
+    with pytest.raises(ValueError, match=r"X spreads over about \de\+\d+, and the square of that"):
+        moments_of_rows(rows)
+    with pytest.raises(ValueError, match=r"X spreads over about \de\+\d+, and the square of that"):
+        moments_of_rows(rows[:1]).merge(moments_of_rows(rows[1:2]))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_rows_of_little_weight_may_be_far_away(kind):
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((500, 3)) * [5, 2, 1]
+    near, far = rows[1::2] + 1e8, rows[::2] - 1e8
+    both = np.vstack([near, far])
+    weights = np.repeat([1.0, 1e-18], 250)
+    moments = moments_of_rows(kind(both), weights)
+    exact = np.cov(near.T, bias=True) + 1e-18 * 4e16 * np.ones((3, 3))
+    np.testing.assert_allclose(moments.covariance, exact, rtol=1e-6)

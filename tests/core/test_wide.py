@@ -5,18 +5,14 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence
 
-from modae.core import wide
+from modae.core import krylov
+from modae.core.gram import spectrum_of_gram
+from modae.core.krylov import CentredData, spectrum_by_krylov, spectrum_in_basis
 from modae.core.moments import moments_of_rows
+from modae.core.rows import KeptRows
 from modae.core.solution import Problem
 from modae.core.spectral import solve_spectral
 from modae.core.spectrum import spectrum_of_moments
-from modae.core.wide import (
-    CentredData,
-    KeptRows,
-    spectrum_by_krylov,
-    spectrum_in_basis,
-    spectrum_of_gram,
-)
 
 rng = np.random.default_rng(0)
 DECAYING = rng.standard_normal((120, 90)) * 0.85 ** np.arange(90) + 1.0
@@ -97,9 +93,30 @@ def test_an_unfinished_iteration_is_used_and_accounted_for(monkeypatch):
         vectors = np.linalg.qr(np.random.default_rng(0).standard_normal((90, k - 3)))[0]
         raise ArpackNoConvergence("no convergence", np.zeros(k - 3), vectors)
 
-    monkeypatch.setattr(wide, "eigsh", give_up)
+    monkeypatch.setattr(krylov, "eigsh", give_up)
     found = spectrum_by_krylov(KeptRows(DECAYING), 10)
     assert len(found.eigenvalues) == 30
     assert found.slack > 0.0
     exact = problem(spectrum_of_moments(moments_of_rows(DECAYING)))
     assert problem(found).lower_bound <= exact.lower_bound
+
+
+def test_the_gram_route_finds_no_more_axes_than_are_wanted():
+    rows = sparse.random_array((60, 4000), density=0.01, rng=0, format="csr")
+    few = spectrum_of_gram(KeptRows(rows), 7)
+    every = spectrum_of_gram(KeptRows(rows))
+    assert few.axes.shape == (7, 4000)
+    np.testing.assert_allclose(few.eigenvalues, every.eigenvalues[:7], rtol=1e-12)
+    np.testing.assert_allclose(
+        few.axes @ every.axes[:7].T, np.diag(np.diag(few.axes @ every.axes[:7].T)), atol=1e-8
+    )
+    assert few.total_variance == every.total_variance
+
+
+def test_what_is_dropped_as_round_off_is_no_part_of_the_bound():
+    rows = rng.standard_normal((300, 100)) * np.r_[1.0, np.full(99, 1e-4)]
+    single = problem(spectrum_of_moments(moments_of_rows(rows.astype(np.float32))), 10, 10, 1.0)
+    double = problem(spectrum_of_moments(moments_of_rows(rows)), 10, 10, 1.0)
+    optimum = solve_spectral(double, np.random.default_rng(0)).loss
+    assert single.lower_bound <= optimum + 1e-12
+    assert len(single.eigenvalues) < len(double.eigenvalues)

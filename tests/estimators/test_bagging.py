@@ -110,3 +110,9 @@ def test_very_few_rows(X, rows):
 def test_bad_parameters_are_explained(X, parameters, message):
     with pytest.raises(ValueError, match=message):
         BaggingAutoencoder(**parameters).fit(X)
+
+
+@pytest.mark.parametrize("scale", [1e-170, 1e170])
+def test_data_whose_variance_is_no_float64_are_refused(X, scale):
+    with pytest.raises(ValueError, match="X spreads over about"):
+        BaggingAutoencoder(3, 4, random_state=0).fit(X * scale)

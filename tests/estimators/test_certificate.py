@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from modae import LinearModularAutoencoder
@@ -115,3 +116,26 @@ def test_few_rows_and_wide_data(shape):
     assert np.isfinite(model.transform(rows)).all()
     assert abs(model.optimality_gap_) < 1e-9 or model.attainment_ == "not attainable"
     assert -model.score(rows) == pytest.approx(model.loss_, abs=1e-9 * max(model.total_variance_, 1.0))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"solver": "gradient", "tol": 0.5},
+        {"solver": "backfitting", "tol": 0.5},
+        {"solver": "spectral", "tol": 1.0},
+    ],
+)
+def test_an_unattainable_bound_is_no_certificate_for_any_loss(parameters):
+    rows = np.vstack([np.eye(5), -np.eye(5)])
+    assert LinearModularAutoencoder(3, 2, 0.5, random_state=1).fit(rows).certified_
+    model = LinearModularAutoencoder(3, 2, 0.5, random_state=1, **parameters).fit(rows)
+    assert model.attainment_ == "not attainable"
+    assert not model.certified_
+
+
+def test_a_search_cut_short_is_no_certificate():
+    rows = np.random.default_rng(0).permutation(np.vstack([np.eye(5), -np.eye(5)]))
+    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+        model = LinearModularAutoencoder(3, 2, 0.5, max_iter=1, random_state=3).fit(rows)
+    assert not model.certified_

@@ -201,3 +201,81 @@ def test_a_fit_too_large_to_keep_says_so(X, monkeypatch):
     model = new().fit(X[:50])  # 50 rows of 64: more than the limit, though their Gram matrix fits
     with pytest.raises(ValueError, match="partial_fit cannot continue this fit"):
         model.partial_fit(X[50:])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_split_of_float32_rows_is_one_fit(X, seed):
+    rows = X.astype(np.float32) + np.float32(0.1)
+    model = new()
+    for batch in np.array_split(np.random.default_rng(seed).permutation(rows), 3 + 7 * seed):
+        model.partial_fit(batch)
+    expected = new().fit(rows)
+    assert_same(model, expected, loss=1e-5, projectors=1e-4)
+    assert model.encoders_.dtype == np.float32
+    weights = np.random.default_rng(seed).integers(0, 3, len(rows))
+    repeated = new().fit(np.repeat(rows, weights, axis=0))
+    assert_same(new().fit(rows, sample_weight=weights), repeated, loss=1e-5, projectors=1e-4)
+
+
+@pytest.mark.parametrize("cuts", [(5, 7), (20,), (5,), (70, 80)])
+def test_a_stream_of_mixed_precision_has_the_lower_one(X, cuts):
+    model = new()
+    for place, batch in enumerate(np.split(X[:100], cuts)):
+        model.partial_fit(batch.astype(np.float64 if place else np.float32))
+    assert model.encoders_.dtype == np.float32
+
+
+def test_a_writer_and_readers_in_threads(X):
+    one, other = X[:400], X[400:900] * 2.0
+    model = new().fit(one)
+    results = {new().fit(rows).transform(X[:5]).tobytes() for rows in (one, other)}
+
+    def write(_):
+        for rows in (other, one) * 10:
+            model.fit(rows)
+
+    def read(_):
+        return {model.transform(X[:5]).tobytes() for _ in range(300)}
+
+    with ThreadPoolExecutor(3) as pool:
+        writer = pool.submit(write, None)
+        seen = set().union(*pool.map(read, range(2)))
+        writer.result()
+    assert seen <= results
+
+
+def test_a_stream_without_a_model_yet_says_why_and_is_still_shown():
+    model = new().partial_fit(np.full((1, 64), 1e200)).partial_fit(np.zeros((1, 64)))
+    assert not hasattr(model, "loss_")
+    assert "LinearModularAutoencoder" in model._repr_html_()
+    with pytest.raises(ValueError, match="X spreads over about"):
+        model.transform(np.zeros((1, 64)))
+
+
+def test_krylov_streams_are_exact(X, fitted):
+    model = new(spectrum="krylov").partial_fit(X[:5])
+    assert hasattr(model, "loss_")
+    assert_same(model.partial_fit(X[5:]), fitted)
+
+
+def test_keeping_rows_has_a_limit(X, monkeypatch):
+    model = new().partial_fit(X[:20])
+    before = model.loss_
+    monkeypatch.setattr("modae.core.stream.MEMORY_LIMIT", 8 * 64 * 30)
+    with pytest.raises(MemoryError, match=r"keeping the rows .* over the limit"):
+        model.partial_fit(X[20:40])
+    assert model.loss_ == before
+
+
+def test_published_values_cannot_be_changed(fitted):
+    with pytest.raises(AttributeError, match="loss_ follows from the fit"):
+        fitted.loss_ = 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        fitted.mean_[0] = 1.0
+
+
+def test_with_diversity_keeps_the_fitted_number_of_modules(X):
+    model = new().fit(X)
+    model.set_params(n_modules=7)
+    other = model.with_diversity(0.3)
+    assert other.n_modules == len(other.encoders_) == 5

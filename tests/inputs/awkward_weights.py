@@ -119,5 +119,7 @@ WEIGHTS = [
         "there must be one weight for each row",
         r"^sample_weight must have one number for each of the 30 rows of X, got shape \(30, 1\)\.$",
     ),
-    bad_weights("text as weights", lambda: ["a"] * 30, "text is no number", "could not convert string"),
+    bad_weights(
+        "text as weights", lambda: ["a"] * 30, "text is no number", "sample_weight must be numbers, got"
+    ),
 ]

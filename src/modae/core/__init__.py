@@ -5,10 +5,12 @@ Read the files in this order; each is one step, and its docstring states that st
 ==================  =====================================================================
 file                step
 ==================  =====================================================================
+``arrays``          the array types, and the ways to lay a stack of matrices out
 ``objective``       the loss in both forms, its two terms, its gradient
-``moments``         1. data become (n, mean, scatter) (``rows``: dense and sparse products)
+``moments``         1. data become (n, mean, covariance) (``rows``: dense and sparse products)
 ``spectrum``        2. moments become principal axes and eigenvalues
-``wide``            2. the same without a D x D matrix, exact or with a proven error
+``gram``            2. the same for fewer rows than features, without a D x D matrix
+``krylov``          2. its leading part for data too large for both, with a proven error
 ``stream``          the summary that grows: rows, then moments; which route to a spectrum
 ``allocation``      3. eigenvalues become shares of the modules, and a lower bound
 ``subspaces``       4. shares become M subspaces (``tight_frames``: Newton's method for it)
@@ -44,5 +46,13 @@ symbol                 meaning                              name                
                        that look at component k             (``allocation_``)
 :math:`c`              water level of a block of shells     ``level``
 :math:`Z_i, \Phi`      as in Algorithm 1                    ``Z, Phi``                  (D, D)
+:math:`\mu, \nu`        mean; what rows are shifted by       ``mean, shift``             (D,)
+:math:`\omega_r`        weight of row r                      ``weights``                 (n,)
+:math:`f`              what a share captures                ``1 - unexplained``
+:math:`E`              mean loss over the data              ``loss``
 =====================  ===================================  ==========================  =============
+
+Other symbols live in one file only, whose docstring says what they are: :math:`T, U, G, \Lambda, h` in
+``tight_frames``, :math:`S, \Gamma, Q, R` in ``polish``, :math:`\Theta, \tau` in ``krylov``,
+:math:`d, n_k` in ``attainability``.
 """

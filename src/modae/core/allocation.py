@@ -28,6 +28,9 @@ import numpy as np
 
 from modae.core.arrays import Array, Indices
 
+PEEL = 1e-12
+"""Shares this close to 0 or 1 count as 0 or 1: such an axis belongs to no module or to all."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -141,8 +144,8 @@ def _fill(scales: Array, axes: Indices, units: int, diversity: float) -> tuple[B
     levels = np.concatenate([(1.0 - lam) / s, 1.0 / s])
     order = np.argsort(levels, kind="stable").tolist()
 
-    def shares_at(rank: int) -> Array:
-        index = order[rank]
+    def shares_at(place: int) -> Array:
+        index = order[place]
         if index < len(s):
             entered = (1.0 - lam) * (s / s[index] - 1.0)
             shares: Array = np.minimum(np.maximum(entered, 0.0), lam) / lam
@@ -151,7 +154,7 @@ def _fill(scales: Array, axes: Indices, units: int, diversity: float) -> tuple[B
             shares = 1.0 - np.minimum(np.maximum(short, 0.0), lam) / lam
         return shares
 
-    upper = bisect_left(range(1, len(order) - 1), units, key=lambda rank: shares_at(rank).sum()) + 1
+    upper = bisect_left(range(1, len(order) - 1), units, key=lambda place: shares_at(place).sum()) + 1
     below, above = shares_at(upper - 1), shares_at(upper)
     gain = above.sum() - below.sum()
     part = min(1.0, (units - below.sum()) / gain) if gain > 0.0 else 1.0

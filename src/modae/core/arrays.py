@@ -12,6 +12,10 @@ Array: TypeAlias = NDArray[np.floating[Any]]
 
 Indices: TypeAlias = NDArray[np.intp]
 
+Precision: TypeAlias = np.dtype[np.floating[Any]]
+
+FLOAT64: Precision = np.dtype(np.float64)
+
 
 def swap(matrices: Array) -> Array:
     """Transpose every matrix of a stack."""

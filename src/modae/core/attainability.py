@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from modae.core.allocation import PEEL
 from modae.core.arrays import Array
 
 MARGIN = 1e-9
@@ -22,9 +23,6 @@ MARGIN = 1e-9
 
 LARGEST_SEARCH = 600
 """Most projectors times rank for which the inequalities are searched: the time grows with its cube."""
-
-PEEL = 1e-12
-"""Shares this close to 0 or 1 are taken away: far less than a violation needs."""
 
 
 def is_unattainable(shares: Array, n_modules: int) -> bool:

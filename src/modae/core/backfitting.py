@@ -53,8 +53,8 @@ def update_module(
     to minus infinity, so there is no best one.
     """
     n_modules, n_features, width = decoders.shape
-    share = 1.0 - diversity * (n_modules - 1) / n_modules
-    if share <= 0.0:
+    own_weight = 1.0 - diversity * (n_modules - 1) / n_modules
+    if own_weight <= 0.0:
         raise ValueError(
             f"diversity must be below M/(M-1) = {n_modules / (n_modules - 1):g} for one module to have "
             f"a best update, got {diversity!r}."
@@ -62,10 +62,10 @@ def update_module(
     sigma = np.diag(covariance) if covariance.ndim == 1 else covariance
     others = np.delete(np.arange(n_modules), module)
     Z = np.tensordot(decoders[others], encoders[others], axes=((0, 2), (0, 1))) / n_modules
-    rest = np.eye(n_features) - diversity * Z
-    Phi = rest @ sigma @ rest.T
+    left_over = np.eye(n_features) - diversity * Z
+    Phi = left_over @ sigma @ left_over.T
     A = np.linalg.eigh(Phi)[1][:, : -width - 1 : -1]
-    B = A.T @ rest / share
+    B = A.T @ left_over / own_weight
     return A, B
 
 
@@ -93,13 +93,13 @@ def backfit(
         Stop as soon as the loss is at most this.
     """
     decoders, encoders = (modules.copy() for modules in start)
-    losses = [float(linear_terms(decoders, encoders, covariance).loss(diversity))]
+    losses = [float(linear_terms(decoders, encoders, covariance).ambiguity_loss(diversity))]
     for _ in range(max_iter):
         for module in range(len(decoders)):
             decoders[module], encoders[module] = update_module(
                 decoders, encoders, module, covariance, diversity
             )
-        losses.append(float(linear_terms(decoders, encoders, covariance).loss(diversity)))
+        losses.append(float(linear_terms(decoders, encoders, covariance).ambiguity_loss(diversity)))
         if losses[-1] <= target or losses[-2] - losses[-1] <= min_decrease:
             return Descent(decoders, encoders, losses, converged=True)
     return Descent(decoders, encoders, losses, converged=False)

@@ -75,7 +75,7 @@ def solve_gradient(
 
 
 def _loss(modules: tuple[Array, Array], covariance: Array, diversity: float) -> float:
-    return float(linear_terms(*modules, covariance).loss(diversity))
+    return float(linear_terms(*modules, covariance).ambiguity_loss(diversity))
 
 
 def _moved(

@@ -9,27 +9,26 @@ whole contract of in-memory, weighted, streamed and distributed fitting.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse
 
-from modae.core.arrays import Array
+from modae.core.arrays import FLOAT64, Array, Precision
 from modae.core.rows import (
     Rows,
     column_sums,
-    nearest_entries,
+    entries_near_mean,
+    full_columns,
     shifted_blocks,
     shifted_sparse,
     weighted_blocks,
 )
 
-Precision: TypeAlias = np.dtype[np.floating[Any]]
-
-FLOAT64: Precision = np.dtype(np.float64)
-
 COMFORTABLE = {8: (1e-200, 1e200), 4: (1e-25, 1e25)}
 """Variances outside this range, by bytes of a number, are computed again in a unit of their own."""
+
+LARGEST_SPREAD = 1e154
+"""About the root of the largest float64: beyond, a variance cannot be written down."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +50,7 @@ class Moments:
         A power of two; 1 unless the data are so large or small that their squares would not fit.
     cancelled : float
         Squared length of what was subtracted after the product, in the same unit: round-off in the
-        covariance is relative to it.
+        covariance is relative to it too.
     """
 
     weight: float
@@ -74,9 +73,13 @@ class Moments:
         :math:`\Sigma = a\Sigma_a + b\Sigma_b + ab\,\delta\delta^T`.
         """
         a, b = 1.0 / (1.0 + other.weight / self.weight), 1.0 / (1.0 + self.weight / other.weight)
-        delta = (other.shift - self.shift) + (other.offset - self.offset)
-        unit = max(self.unit, other.unit, unit_of(delta))
+        with np.errstate(over="ignore", invalid="ignore"):
+            delta = (other.shift - self.shift) + (other.offset - self.offset)
+        largest = float(np.abs(delta).max())
+        unit = max(self.unit, other.unit, unit_of(largest))
         step = delta / unit
+        if not largest <= LARGEST_SPREAD:
+            raise out_of_range(largest)
         between = np.outer(step, (a * b) * step)
         return Moments(
             weight=self.weight + other.weight,
@@ -110,11 +113,15 @@ def moments_of_rows(rows: Rows, weights: Array | None = None) -> Moments:
     [[8.0, 12.0], [12.0, 24.0]]
     """
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        moments = _moments(rows, weights, 1.0)
+        moments = _moments(rows, weights, first_shift(rows), 1.0)
         if not _is_comfortable(moments):
-            moments = _moments(rows, weights, spread_unit(rows, rows.dtype))
-        if not np.isfinite(moments.covariance).all():
-            raise out_of_range(spread_unit(rows, rows.dtype))
+            spread = largest_spread(rows)
+            if spread > LARGEST_SPREAD:
+                raise out_of_range(spread)
+            unit = unit_of(spread, rows.dtype)
+            moments = _moments(rows, weights, first_shift(rows), unit)
+        if not _is_near_mean(moments):
+            moments = _moments(rows, weights, _better_shift(rows, moments), moments.unit)
     return moments
 
 
@@ -126,21 +133,24 @@ def out_of_range(spread: float) -> ValueError:
     )
 
 
-def _moments(rows: Rows, weights: Array | None, unit: float) -> Moments:
-    """Moments in the given unit."""
+def _moments(rows: Rows, weights: Array | None, shift: Array, unit: float) -> Moments:
+    """Moments in the given unit, from rows moved by the given shift."""
     weight = float(rows.shape[0] if weights is None else weights.sum())
     if weights is not None:
         weights = weights / weights.max()  # only ratios matter, and roots of these fit in a float32
     if issparse(rows):
-        shift = nearest_entries(rows)
         offset, products = _sparse_products(shifted_sparse(rows, shift, unit), weights)
     else:
-        shift = useful_shift(rows)
         offset, products = _dense_products(rows, shift, unit, weights)
     products -= np.outer(offset, offset)
-    cancelled = float(offset @ offset) if issparse(rows) else 0.0
     return Moments(
-        weight, shift.astype(np.float64), offset * unit, products, rows.dtype, unit, cancelled
+        weight,
+        shift.astype(np.float64),
+        offset * unit,
+        products,
+        rows.dtype,
+        unit,
+        cancelled=float(offset @ offset),
     )
 
 
@@ -172,38 +182,49 @@ def _sparse_products(rows: Rows, weights: Array | None) -> tuple[Array, Array]:
     return mean, (rows.T @ weighted).toarray()
 
 
-def useful_shift(rows: Array) -> Array:
-    """Entries near the mean of each column, or 0 where a shift would not pay.
+def first_shift(rows: Rows) -> Array:
+    """Entries near the mean of each column, or 0 for dense rows where a shift would not pay.
 
     Cancellation grows with |mean|^2 / variance. Where that is below 10, a shift would save one digit
     at most, and no shift saves a pass over the data.
     """
-    sample = rows[:: max(1, len(rows) // 256)].astype(np.float64)
-    mean = (sample / len(sample)).sum(axis=0)
-    variance = np.square(sample - mean).mean(axis=0).sum()
-    if np.square(mean).sum() <= 10.0 * variance:
-        return np.zeros(rows.shape[1], rows.dtype)
-    return nearest_entries(rows)
+    if not issparse(rows):
+        sample = rows[:: max(1, len(rows) // 256)].astype(np.float64)
+        mean = (sample / len(sample)).sum(axis=0)
+        variance = np.square(sample - mean).mean(axis=0).sum()
+        if np.square(mean).sum() <= 10.0 * variance:
+            return np.zeros(rows.shape[1], rows.dtype)
+    return entries_near_mean(rows)
 
 
-def spread_unit(rows: Rows, dtype: Precision) -> float:
-    """A power of two near the largest distance of two entries of a column, where one is needed."""
+def _is_near_mean(moments: Moments) -> bool:
+    """Whether little was cancelled. Weights can move the mean far from where the rows are."""
+    return moments.cancelled <= 1e3 * abs(float(np.trace(moments.covariance)))
+
+
+def _better_shift(rows: Rows, moments: Moments) -> Array:
+    """The mean found in a first pass, in the precision of the rows; sparse rows stay sparse."""
+    mean: Array = moments.mean.astype(rows.dtype)
+    return np.where(full_columns(rows), mean, 0.0) if issparse(rows) else mean
+
+
+def largest_spread(rows: Rows) -> float:
+    """Half the largest distance of two entries of a column."""
     low, high = rows.min(axis=0), rows.max(axis=0)
     if issparse(rows):
         low, high = low.toarray(), high.toarray()
-    spread = np.asarray(high, np.float64) / 2.0 - np.asarray(low, np.float64) / 2.0
-    return unit_of(spread, dtype)
+    halves = np.asarray(high, np.float64) / 2.0 - np.asarray(low, np.float64) / 2.0
+    return float(halves.max(initial=0.0))
 
 
-def unit_of(spread: Array, dtype: Precision = FLOAT64) -> float:
-    """A power of two near the largest entry, or 1 where ordinary arithmetic does."""
-    largest = float(np.abs(spread).max(initial=0.0))
+def unit_of(spread: float, dtype: Precision = FLOAT64) -> float:
+    """A power of two near the spread, or 1 where ordinary arithmetic does."""
     low, high = np.sqrt(COMFORTABLE[dtype.itemsize])
-    if largest == 0.0 or low < largest < high:
+    if spread == 0.0 or low < spread < high or not np.isfinite(spread):
         return 1.0
     # The square of the unit must be a float64, and the unit itself a number of this precision.
     least, most = (-537, 511) if dtype.itemsize == 8 else (-126, 127)
-    return float(2.0 ** np.clip(np.frexp(largest)[1], least, most))
+    return float(2.0 ** np.clip(np.frexp(spread)[1], least, most))
 
 
 def _is_comfortable(moments: Moments) -> bool:

@@ -20,23 +20,23 @@ from modae.core.arrays import Array, side_by_side, swap
 
 
 class Terms(NamedTuple):
-    """The two terms of the loss, floats or one value per row."""
+    """The terms of the loss, floats or one value per row: reconstruction - diversity = error of mean."""
 
     reconstruction: Array | float
     diversity: Array | float
+    error_of_mean: Array | float
 
     def loss(self, diversity: float) -> Array | float:
         """Eq. 1: reconstruction - lam * diversity."""
         return self.reconstruction - diversity * self.diversity
 
     def ambiguity_loss(self, diversity: float) -> Array | float:
-        """Proposition 1: (1 - lam) * reconstruction + lam * error of the mean output."""
-        error_of_mean = self.reconstruction - self.diversity
-        return (1.0 - diversity) * self.reconstruction + diversity * error_of_mean
+        """Proposition 1, which does not cancel: (1 - lam) * reconstruction + lam * error of mean."""
+        return (1.0 - diversity) * self.reconstruction + diversity * self.error_of_mean
 
 
 def output_terms(outputs: Array, targets: Array) -> Terms:
-    """Both terms for each row, for any modules: outputs (M, n, D) against targets (n, D).
+    """The terms for each row, for any modules: outputs (M, n, D) against targets (n, D).
 
     Examples
     --------
@@ -46,16 +46,17 @@ def output_terms(outputs: Array, targets: Array) -> Terms:
     >>> terms.reconstruction.tolist(), terms.diversity.tolist(), terms.loss(0.5).tolist()
     ([2.0], [1.0], [1.5])
     """
-    errors = outputs - targets
-    spread = outputs - outputs.mean(axis=0)
+    mean = outputs.mean(axis=0)
+    errors, spread, misses = outputs - targets, outputs - mean, mean - targets
     return Terms(
         np.einsum("mnd,mnd->n", errors, errors) / len(outputs),
         np.einsum("mnd,mnd->n", spread, spread) / len(outputs),
+        np.einsum("nd,nd->n", misses, misses),
     )
 
 
 def row_terms(squares: Array, codes: Array, matches: Array, decoders: Array) -> Terms:
-    r"""Both terms for each row in float64, without the reconstructions: orthonormal decoders only.
+    r"""The terms for each row in float64, without the reconstructions: orthonormal decoders only.
 
     :math:`\|A_iz_i-x\|^2=\|x\|^2+\langle z_i,\,z_i-2A_i^Tx\rangle`, and with
     :math:`A=[A_1\dots A_M]` the error of the mean is
@@ -75,11 +76,12 @@ def row_terms(squares: Array, codes: Array, matches: Array, decoders: Array) -> 
     overlap = np.einsum("nk,nk->n", codes, matches) / n_modules
     together = np.einsum("nk,nk->n", codes @ (flat.T @ flat), codes) / n_modules**2
     reconstruction = np.maximum(squares + own - 2.0 * overlap, 0.0)
-    return Terms(reconstruction, reconstruction - np.maximum(squares + together - 2.0 * overlap, 0.0))
+    error_of_mean = np.maximum(squares + together - 2.0 * overlap, 0.0)
+    return Terms(reconstruction, reconstruction - error_of_mean, error_of_mean)
 
 
 def linear_terms(decoders: Array, encoders: Array, covariance: Array) -> Terms:
-    """Both terms averaged over data with this covariance, for linear modules.
+    """The terms averaged over data with this covariance, for linear modules.
 
     Parameters
     ----------
@@ -87,19 +89,18 @@ def linear_terms(decoders: Array, encoders: Array, covariance: Array) -> Terms:
     encoders : ndarray of shape (M, H, D)
     covariance : ndarray of shape (D, D), or (D,) for a diagonal one
     """
-    n_modules, _, width = decoders.shape
-    flat_decoders = side_by_side(decoders)
-    flat_encoders = encoders.reshape(-1, encoders.shape[2])
-    if covariance.ndim == 1:
-        total, seen = covariance.sum(), flat_encoders * covariance
-    else:
-        total, seen = np.trace(covariance), flat_encoders @ covariance
-    overlap = np.vdot(seen, flat_decoders.T)
-    # tr(C_i Sigma C_j^T) is the sum of block (i, j) of this product.
-    energy = (flat_decoders.T @ flat_decoders) * (seen @ flat_encoders.T)
-    own = np.einsum("mamb->", energy.reshape(n_modules, width, n_modules, width))
-    reconstruction = total + (own - 2.0 * overlap) / n_modules
-    return Terms(float(reconstruction), float(own / n_modules - energy.sum() / n_modules**2))
+    n_modules, n_features, _ = decoders.shape
+    seen = encoders * covariance if covariance.ndim == 1 else encoders @ covariance
+    total = covariance.sum() if covariance.ndim == 1 else np.trace(covariance)
+    # tr(C_i Sigma C_i^T) = <A_i^T A_i, B_i Sigma B_i^T>, tr(C_i Sigma) = <B_i Sigma, A_i^T>
+    own = np.vdot(swap(decoders) @ decoders, seen @ swap(encoders))
+    overlap = np.vdot(seen, swap(decoders))
+    reconstruction = float(total + (own - 2.0 * overlap) / n_modules)
+    mean_product = side_by_side(decoders) @ encoders.reshape(-1, n_features) / n_modules
+    missed = np.eye(n_features) - mean_product
+    weighted = missed * covariance if covariance.ndim == 1 else missed @ covariance
+    error_of_mean = float(np.vdot(weighted, missed))
+    return Terms(reconstruction, reconstruction - error_of_mean, error_of_mean)
 
 
 def linear_gradient(

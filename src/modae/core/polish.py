@@ -5,10 +5,12 @@ With the encoders eliminated the loss is a smooth function of the mean projector
 subspace of :math:`Q_i`, so L-BFGS runs without constraints, with the gradient
 
 .. math:: -\tfrac2M\,(I-Q_iQ_i^T)\,\Gamma\,Q_iR_i^{-T},\qquad
-          \Gamma=(1-\lambda)K^{-1}\Sigma K^{-1},\quad K=(1-\lambda)I+\lambda\bar P .
+          \Gamma=(1-\lambda)S^{-1}\Sigma S^{-1},\quad S=(1-\lambda)I+\lambda\bar P .
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
@@ -17,19 +19,26 @@ from modae.core.arrays import Array, swap
 from modae.core.subspaces import mean_projector
 
 
-def polish(
-    frames: Array, eigenvalues: Array, diversity: float, max_iter: int = 2000
-) -> tuple[Array, int]:
-    """Frames with a smaller loss, for a diversity in (0, 1), and the iterations that took.
+@dataclass(frozen=True)
+class Polished:
+    """Frames (M, K, H) after descent, how many iterations it took, and whether it came to its end."""
+
+    frames: Array
+    n_iter: int
+    converged: bool
+
+
+def polish(frames: Array, eigenvalues: Array, diversity: float, max_iter: int = 2000) -> Polished:
+    """Frames with a smaller loss, for a diversity in (0, 1).
 
     Parameters
     ----------
     frames : ndarray of shape (M, K, H)
     eigenvalues : ndarray of shape (K,)
     """
-    weights = eigenvalues / eigenvalues.sum()
+    variances = eigenvalues / eigenvalues.sum()
     result = minimize(
-        lambda flat: reduced_loss(flat.reshape(frames.shape), weights, diversity),
+        lambda flat: reduced_loss(flat.reshape(frames.shape), variances, diversity),
         frames.ravel(),
         jac=True,
         method="L-BFGS-B",
@@ -41,7 +50,9 @@ def polish(
             "maxfun": 2 * max_iter,
         },
     )
-    return np.linalg.qr(result.x.reshape(frames.shape))[0], int(result.nit)
+    polished = np.linalg.qr(result.x.reshape(frames.shape))[0]
+    # Status 1 is a limit reached. Status 2, a line search that finds nothing better, is an end too.
+    return Polished(polished, int(result.nit), converged=result.status != 1)
 
 
 def on_all_axes(frames: Array, n_axes: int) -> Array:
@@ -51,20 +62,20 @@ def on_all_axes(frames: Array, n_axes: int) -> Array:
     return np.concatenate([frames, padding], axis=1)
 
 
-def perturbed(frames: Array, rng: np.random.Generator, size: float = 1e-2) -> Array:
-    """Frames a little aside: exact zeros are invariant under descent, and noise frees them."""
+def perturbed(frames: Array, rng: np.random.Generator, size: float) -> Array:
+    """Frames a random step of this size aside."""
     return np.linalg.qr(frames + size * rng.standard_normal(frames.shape))[0]
 
 
-def reduced_loss(stack: Array, weights: Array, diversity: float) -> tuple[float, Array]:
+def reduced_loss(stack: Array, variances: Array, diversity: float) -> tuple[float, Array]:
     """Loss of the subspaces spanned by the columns of each matrix, with gradient (flat)."""
     frames, triangles = np.linalg.qr(stack)
-    identity = np.eye(len(weights))
+    identity = np.eye(len(variances))
     inverse = np.linalg.inv((1.0 - diversity) * identity + diversity * mean_projector(frames))
-    # 1 - f(P) = (1 - lam) (K^-1 - I) / lam, which is small where the loss is small.
+    # 1 - f(P) = (1 - lam) (S^-1 - I) / lam, which is small where the loss is small.
     unexplained = (1.0 - diversity) / diversity * (np.diag(inverse) - 1.0)
-    gamma = (1.0 - diversity) * (inverse * weights) @ inverse
+    gamma = (1.0 - diversity) * (inverse * variances) @ inverse
     pull = gamma @ frames
     pull -= frames @ (swap(frames) @ pull)
     gradient = -2.0 / len(frames) * swap(np.linalg.solve(triangles, swap(pull)))
-    return float(weights @ unexplained), gradient.ravel()
+    return float(variances @ unexplained), gradient.ravel()

@@ -7,12 +7,13 @@ Dense rows are shifted block by block in one buffer. For sparse rows the mean is
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse
 
-from modae.core.arrays import Array
+from modae.core.arrays import Array, Precision
 
 Rows: TypeAlias = Any
 """A matrix of rows (n, D): a NumPy array, or a scipy sparse matrix or array in CSR or CSC form, without
@@ -20,6 +21,41 @@ duplicate entries."""
 
 BLOCK_BYTES = 1 << 26
 """Dense rows are shifted and multiplied in blocks of about this size."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeptRows:
+    """The rows themselves (n, D), with their weights: smaller than their moments while n < D."""
+
+    rows: Rows
+    weights: Array | None = None
+
+    @property
+    def dtype(self) -> Precision:
+        """Precision of the rows."""
+        precision: Precision = self.rows.dtype
+        return precision
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows."""
+        if issparse(self.rows):
+            return int(self.rows.data.nbytes + self.rows.indices.nbytes + self.rows.indptr.nbytes)
+        return int(self.rows.nbytes)
+
+    @property
+    def shares(self) -> Array:
+        """Shares of the rows in the weight; they sum to 1."""
+        n_rows = self.rows.shape[0]
+        if self.weights is None:
+            return np.full(n_rows, 1.0 / n_rows)
+        relative = self.weights / self.weights.max()
+        shares: Array = relative / relative.sum()
+        return shares
+
+    def copy(self) -> KeptRows:
+        """The same rows in memory of their own."""
+        return KeptRows(self.rows.copy(), None if self.weights is None else self.weights.copy())
 
 
 def row_blocks(rows: Array) -> Iterator[slice]:
@@ -52,12 +88,10 @@ def weighted_blocks(
     """Blocks of ``roots * (rows - shift) / unit`` for the rows of positive weight, with the roots."""
     present = np.flatnonzero(weights)
     roots = np.sqrt(weights[present])
-    height = min(len(present), block_height(rows))
-    buffer = np.empty((height, rows.shape[1]), rows.dtype)
+    height = block_height(rows)
     for start in range(0, len(present), height):
-        chosen = present[start : start + height]
         part = roots[start : start + height]
-        block = np.take(rows, chosen, axis=0, out=buffer[: len(chosen)], mode="clip")
+        block = rows[present[start : start + height]]
         if shift.any():
             block -= shift
         block = _divided(block, unit)
@@ -128,15 +162,16 @@ def column_sums(block: Array) -> Array:
     return total
 
 
-def nearest_entries(rows: Rows) -> Array:
-    """For each column an entry near its mean: exact, so a constant column becomes exactly 0.
+def entries_near_mean(rows: Rows) -> Array:
+    """One entry of each column to subtract from it: exact, so a constant column becomes exactly 0.
 
-    Dense rows are sampled. In sparse rows only columns without a missing entry count: in the others
-    |mean|^2 cannot be much larger than the variance, and a shift would fill them.
+    Of dense rows it is the one nearest to the mean of a sample. Sparse rows have one only in columns
+    without a missing entry, and 0 in the others: there |mean|^2 cannot be much larger than the
+    variance, and a shift would fill the column.
     """
     if issparse(rows):
         csc = rows.tocsc()
-        full = np.diff(csc.indptr) == rows.shape[0]
+        full = full_columns(rows)
         entries: Array = np.zeros(rows.shape[1], rows.dtype)
         entries[full] = csc.data[csc.indptr[:-1][full]]
         return entries
@@ -147,11 +182,16 @@ def nearest_entries(rows: Rows) -> Array:
     return nearest_row
 
 
+def full_columns(rows: Rows) -> Array:
+    """Which columns of sparse rows have no missing entry."""
+    full: Array = np.diff(rows.tocsc().indptr) == rows.shape[0]
+    return full
+
+
 def mean_row(rows: Rows, weights: Array | None = None) -> Array:
     """Weighted mean of the rows in float64, exact for constant columns."""
-    weights = np.ones(rows.shape[0]) if weights is None else weights
-    shares = weights / weights.max() / (weights / weights.max()).sum()
-    shift = nearest_entries(rows).astype(np.float64)
+    shares = KeptRows(rows, weights).shares
+    shift = entries_near_mean(rows).astype(np.float64)
     if issparse(rows):
         mean: Array = shift + np.asarray(shares @ shifted_sparse(rows, shift)).ravel()
         return mean

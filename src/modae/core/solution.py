@@ -32,6 +32,8 @@ class Problem:
         M, H and lam in [0, 1].
     hidden, slack : float
         How far an inexact spectrum may be off, see :class:`modae.core.spectrum.Spectrum`.
+    closed : float
+        A gap below this fraction of the variance counts as closed.
     """
 
     eigenvalues: Array
@@ -41,6 +43,7 @@ class Problem:
     diversity: float
     hidden: float = 0.0
     slack: float = 0.0
+    closed: float = CLOSED
 
     @cached_property
     def allocation(self) -> Allocation:
@@ -49,8 +52,8 @@ class Problem:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the eigenvalues are those of the data to round-off."""
-        return self.hidden == 0.0 and self.slack == 0.0
+        """Whether the eigenvalues are those of the data, to less than a gap that counts as closed."""
+        return self.hidden == 0.0 and self.slack <= 0.1 * self.closed * self.total_variance
 
     @cached_property
     def is_unattainable(self) -> bool:
@@ -58,35 +61,47 @@ class Problem:
         return self.is_exact and is_unattainable(self.allocation.shares, self.n_modules)
 
     @cached_property
+    def ideal_loss(self) -> float:
+        """Loss of modules that have the ideal allocation: what a solver aims at."""
+        shares = self.allocation.shares
+        return lower_bound(self.eigenvalues, shares, self.diversity, self.total_variance)
+
+    @cached_property
     def lower_bound(self) -> float:
-        """No modules have a smaller loss than this."""
-        if self.is_exact:
-            return self._bound_for(self.eigenvalues, self.allocation.shares)
+        """No modules have a smaller loss than this, however inexact the spectrum: a certificate."""
+        if self.hidden == 0.0:
+            return max(0.0, self.ideal_loss - self.slack)
         count = self.n_modules * self.n_components
         raised = np.sort(np.append(self.eigenvalues, self.hidden))[::-1][:count]
         shares = allocate(raised, self.n_modules, self.n_components, self.diversity).shares
-        return max(0.0, self._bound_for(raised, shares) - self.slack)
-
-    def _bound_for(self, eigenvalues: Array, shares: Array) -> float:
-        return lower_bound(eigenvalues, shares, self.diversity, self.total_variance)
+        bound = lower_bound(raised, shares, self.diversity, self.total_variance)
+        return max(0.0, bound - self.slack)
 
     def variance_beyond(self, n_axes: int) -> float:
         """Variance outside the first axes: modules that do not use the rest lose all of it."""
         return max(0.0, self.total_variance - float(self.eigenvalues[:n_axes].sum()))
 
     def terms(self, decoders: Array, encoders: Array) -> Terms:
-        """Both terms of the mean loss over the data, of linear modules in the first axes."""
+        """The terms of the mean loss over the data, of linear modules in the first axes."""
         n_axes = decoders.shape[1]
         terms = linear_terms(decoders, encoders, self.eigenvalues[:n_axes])
-        return Terms(self.variance_beyond(n_axes) + terms.reconstruction, terms.diversity)
+        beyond = self.variance_beyond(n_axes)
+        return Terms(beyond + terms.reconstruction, terms.diversity, beyond + terms.error_of_mean)
 
     def loss(self, decoders: Array, encoders: Array) -> float:
         """Mean loss over the data of linear modules in the first axes."""
-        return float(self.terms(decoders, encoders).loss(self.diversity))
+        return float(self.terms(decoders, encoders).ambiguity_loss(self.diversity))
 
     def gap(self, loss: float) -> float:
         """(loss - lower bound) as a fraction of the variance; 0 when there is no variance."""
-        return (loss - self.lower_bound) / self.total_variance if self.total_variance > 0 else 0.0
+        return self._fraction(loss - self.lower_bound)
+
+    def distance(self, loss: float) -> float:
+        """(loss - ideal loss) as a fraction of the variance: what a solver could still gain."""
+        return self._fraction(loss - self.ideal_loss)
+
+    def _fraction(self, difference: float) -> float:
+        return difference / self.total_variance if self.total_variance > 0.0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -137,6 +152,7 @@ class Solution:
             reconstruction_error=self.reconstruction_error * variance,
             diversity_term=self.diversity_term * variance,
             lower_bound=self.lower_bound * variance,
+            # Not the same gap: rounded as a reader would who computes it from the other two.
             gap=(self.loss * variance - self.lower_bound * variance) / variance,
             loss_history=self.loss_history * variance,
         )
@@ -158,7 +174,7 @@ def conclude(
     decoders, encoders = canonical(decoders, encoders, eigenvalues)
     encoders[:, :, eigenvalues == 0.0] = 0.0  # axes beyond the rank are arbitrary: encode nothing
     terms = problem.terms(decoders, encoders)
-    loss = float(terms.loss(problem.diversity))
+    loss = float(terms.ambiguity_loss(problem.diversity))
     shares = np.zeros(len(problem.eigenvalues))
     shares[:n_axes] = np.diag(mean_projector(decoders))
     return Solution(
@@ -179,6 +195,6 @@ def conclude(
 
 
 def _attainment(problem: Problem, loss: float) -> str:
-    if problem.gap(loss) <= CLOSED:
+    if problem.gap(loss) <= problem.closed:
         return ATTAINED
     return NOT_ATTAINABLE if problem.is_unattainable else UNDECIDED

@@ -6,6 +6,8 @@ allocation has no modules, L-BFGS on the loss itself goes the rest of the way.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from modae.core.arrays import Array
@@ -13,6 +15,9 @@ from modae.core.codecs import best_encoders
 from modae.core.polish import on_all_axes, perturbed, polish
 from modae.core.solution import CLOSED, Problem, Solution, conclude
 from modae.core.subspaces import module_subspaces
+
+NOISE = 1e-2
+"""Size of the random step aside before the second descent; frames have entries of size 1."""
 
 
 def solve_spectral(
@@ -41,22 +46,48 @@ def solve_spectral(
     ('attained', [0.543, 0.311, 0.146])
     """
     subspaces = module_subspaces(problem.allocation, problem.n_modules, rng)
-    frames, n_iter = subspaces.frames, subspaces.n_iter
-    encoders, loss = _encode(problem, frames)
-    history = [loss]
-    for attempt in range(2):
-        if not 0.0 < problem.diversity < 1.0 or problem.gap(history[-1]) <= tol:
-            break
-        start = on_all_axes(frames, len(problem.eigenvalues))
-        if attempt:
-            start = perturbed(start, rng)
-        candidate, steps = polish(start, problem.eigenvalues, problem.diversity, max_iter)
-        n_iter += steps
-        candidate_encoders, loss = _encode(problem, candidate)
-        if loss < history[-1]:
-            frames, encoders = candidate, candidate_encoders
-            history.append(loss)
-    return conclude(problem, frames, encoders, solver="spectral", n_iter=n_iter, loss_history=history)
+    found = Found(subspaces.frames, *_encode(problem, subspaces.frames), subspaces.n_iter)
+    history = [found.loss]
+    if 0.0 < problem.diversity < 1.0:
+        # Axes that no module uses stay unused in a descent: the second time noise sets them free.
+        for noise in (0.0, NOISE):
+            if problem.distance(found.loss) > tol:
+                found = _polished(problem, found, rng, noise, max_iter)
+                history.append(found.loss)
+    return conclude(
+        problem,
+        found.frames,
+        found.encoders,
+        solver="spectral",
+        n_iter=found.n_iter,
+        converged=found.converged,
+        loss_history=history,
+    )
+
+
+class Found(NamedTuple):
+    """The best modules so far."""
+
+    frames: Array
+    encoders: Array
+    loss: float
+    n_iter: int
+    converged: bool = True
+
+
+def _polished(
+    problem: Problem, found: Found, rng: np.random.Generator, noise: float, max_iter: int
+) -> Found:
+    """The modules after descent on the loss itself, if that made them better."""
+    start = on_all_axes(found.frames, len(problem.eigenvalues))
+    if noise > 0.0:
+        start = perturbed(start, rng, noise)
+    end = polish(start, problem.eigenvalues, problem.diversity, max_iter)
+    n_iter = found.n_iter + end.n_iter
+    encoders, loss = _encode(problem, end.frames)
+    if loss < found.loss:
+        return Found(end.frames, encoders, loss, n_iter, end.converged)
+    return found._replace(n_iter=n_iter)
 
 
 def _encode(problem: Problem, frames: Array) -> tuple[Array, float]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from modae.core.arrays import Array
-from modae.core.moments import Moments, Precision
+from modae.core.arrays import Array, Precision
+from modae.core.moments import Moments, out_of_range
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +31,11 @@ class Spectrum:
     unit : float
         A power of two, 1 for data of ordinary size.
     hidden : float
-        Variance that an inexact method left unresolved: some axis may have as much of it as all.
+        Variance outside the axes that an inexact method found: in the worst case all of it lies on one
+        axis. 0 for an exact spectrum; see :mod:`modae.core.krylov`.
     slack : float
-        How much more variance than the eigenvalues say any projector may capture. Both are 0 for an
-        exact spectrum; see :mod:`modae.core.wide`.
+        How much more variance than the eigenvalues say any modules may capture: what was set to 0 as
+        round-off, and the residual of an inexact method.
     """
 
     mean: Array
@@ -51,9 +52,13 @@ class Spectrum:
         return int(np.count_nonzero(self.eigenvalues))
 
     @property
-    def is_exact(self) -> bool:
-        """Whether the eigenvalues are those of the data to round-off."""
-        return self.hidden == 0.0 and self.slack == 0.0
+    def variance_unit(self) -> float:
+        """``unit ** 2``, by which variances are multiplied for the user, if they fit in a float64."""
+        unit = self.unit**2
+        total, limits = self.total_variance * unit, np.finfo(np.float64)
+        if self.total_variance > 0.0 and not limits.tiny <= total <= limits.max:
+            raise out_of_range(self.unit * float(np.sqrt(self.total_variance)))
+        return unit
 
     def leading(self, n_modules: int, n_components: int) -> Spectrum:
         """The axes that matter, with fixed signs: min(M*H, rank), but H at least, to fill a module."""
@@ -81,14 +86,15 @@ def spectrum_of_moments(moments: Moments) -> Spectrum:
 def tidy(spectrum: Spectrum, dtype: Precision, cancelled: float = 0.0) -> Spectrum:
     """A spectrum with what is round-off set to 0: what is left counts as the rank.
 
-    Relative to the largest eigenvalue (and to what was ``cancelled`` to find it), round-off is a few
-    units in the last place of ``dtype``.
+    Round-off is about one unit in the last place of ``dtype`` for each of sqrt(D) independent errors,
+    relative to the largest eigenvalue and to what was ``cancelled`` to find it. What is dropped goes
+    into the slack, so that a lower bound made from the rest stays true.
     """
-    eps = float(np.finfo(dtype).eps)
     largest = max(spectrum.eigenvalues[0], 0.0) + cancelled
-    floor = 4.0 * eps * np.sqrt(len(spectrum.mean)) * largest
-    eigenvalues = np.where(spectrum.eigenvalues > floor, spectrum.eigenvalues, 0.0)
-    return replace(spectrum, eigenvalues=eigenvalues)
+    floor = float(np.finfo(dtype).eps) * np.sqrt(len(spectrum.mean)) * largest
+    kept = np.where(spectrum.eigenvalues > floor, spectrum.eigenvalues, 0.0)
+    dropped = float(np.maximum(spectrum.eigenvalues - kept, 0.0).sum())
+    return replace(spectrum, eigenvalues=kept, slack=spectrum.slack + dropped)
 
 
 def _extended(axes: Array, count: int) -> Array:

@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from modae.core.moments import Moments, Precision, moments_of_rows
+from modae.core.arrays import Precision
+from modae.core.gram import spectrum_of_gram
+from modae.core.krylov import spectrum_by_krylov
+from modae.core.moments import Moments, moments_of_rows
+from modae.core.rows import KeptRows
 from modae.core.spectrum import Spectrum, spectrum_of_moments
-from modae.core.wide import KeptRows, spectrum_by_krylov, spectrum_of_gram
 
 MEMORY_LIMIT = 1 << 31
-"""Most bytes for a D x D (or n x n) matrix of float64: 2 GiB, that is D = 16,384."""
+"""Most bytes for a D x D or n x n matrix, or for kept rows: 2 GiB, that is D = 16,384."""
 
 EXACT_LIMIT = 5_000
 """Up to this many rows or features, whichever is less, "auto" finds the exact spectrum."""
@@ -55,24 +58,26 @@ class Stream:
         """One stream of all rows of both. Rows that stay pending are copied: a caller may reuse his."""
         longer = Stream(_merged(self.moments, other.moments), (*self.pending, *other.pending))
         if longer.n_pending and longer.n_pending >= longer.pending[0].rows.shape[1]:
-            return longer.summed()
+            return longer.as_moments()
+        require_bytes(sum(part.nbytes for part in longer.pending), "keeping the rows takes")
         return replace(longer, pending=(*self.pending, *(part.copy() for part in other.pending)))
 
-    def summed(self) -> Stream:
-        """The same stream with all rows in the moments."""
+    def as_moments(self) -> Stream:
+        """The same stream with no row pending."""
         if not self.pending:
             return self
         kept = gathered(self.pending)
         require_room(kept.rows.shape[1], "a sum over the rows")
-        return Stream(_merged(self.moments, moments_of_rows(kept.rows, kept.weights)))
+        moments = replace(moments_of_rows(kept.rows, kept.weights), dtype=self.dtype)
+        return Stream(_merged(self.moments, moments))
 
-    def settled(self, n_axes: int | None, method: str) -> Stream:
-        """The same stream as moments where the covariance is the route to its spectrum."""
-        if self.moments is None and len(self.pending) == 1:
-            n_rows, n_features = self.pending[0].rows.shape
-            if choose_route(n_rows, n_features, n_axes, method) == "covariance":
-                return self.summed()
-        return self
+    def ready_for(self, n_axes: int | None, method: str) -> Stream:
+        """The same stream of one set of rows: moments if the covariance is the route, else the rows."""
+        if self.moments is not None:
+            return self
+        n_rows, n_features = self.pending[0].rows.shape
+        route = choose_route(n_rows, n_features, n_axes, method)
+        return self.as_moments() if route == "covariance" else self
 
     def owned(self) -> Stream | None:
         """The same stream without references to a caller's arrays; None if a copy would be too large."""
@@ -83,7 +88,7 @@ class Stream:
     def spectrum(self, n_axes: int | None, method: str = "auto") -> Spectrum:
         """Principal axes and eigenvalues of all rows, by the route that :func:`choose_route` names."""
         if self.moments is not None:
-            moments = self.summed().moments
+            moments = self.as_moments().moments
             assert moments is not None
             return spectrum_of_moments(moments)
         kept = gathered(self.pending)
@@ -93,7 +98,7 @@ class Stream:
             assert n_axes is not None
             return spectrum_by_krylov(kept, n_axes)
         if route == "gram":
-            return spectrum_of_gram(kept)
+            return spectrum_of_gram(kept, n_axes)
         return spectrum_of_moments(moments_of_rows(kept.rows, kept.weights))
 
 
@@ -116,20 +121,18 @@ def choose_route(n_rows: int, n_features: int, n_axes: int | None, method: str =
     return "gram" if n_rows < n_features else "covariance"
 
 
-def _merged(one: Moments | None, other: Moments | None) -> Moments | None:
-    if one is None or other is None:
-        return one or other
-    return one.merge(other)
-
-
 def require_room(side: int, what: str) -> None:
-    """Refuse a matrix that would not fit, and say what to do instead."""
-    needed = 8 * side * side
+    """Refuse a square matrix of float64 that would not fit."""
+    require_bytes(8 * side * side, f"{what} needs a matrix of {side:,} x {side:,} numbers:")
+
+
+def require_bytes(needed: int, what: str) -> None:
+    """Refuse what would not fit, and say what to do instead."""
     if needed > MEMORY_LIMIT:
         raise MemoryError(
-            f"{what} needs a matrix of {side:,} x {side:,} numbers, {needed / 1e9:.1f} GB, over the "
-            f"limit of {MEMORY_LIMIT / 1e9:.1f} GB. Give all rows to fit at once with "
-            "spectrum='krylov', which needs no such matrix, or reduce the number of features first."
+            f"{what} {needed / 1e9:.1f} GB, over the limit of {MEMORY_LIMIT / 1e9:.1f} GB. Give all "
+            "rows to fit at once with spectrum='krylov', which needs no such memory, or reduce the "
+            "number of features first."
         )
 
 
@@ -146,3 +149,9 @@ def gathered(parts: tuple[KeptRows, ...]) -> KeptRows:
         return KeptRows(rows)
     ones = (np.ones(part.rows.shape[0]) if part.weights is None else part.weights for part in parts)
     return KeptRows(rows, np.concatenate(list(ones)))
+
+
+def _merged(one: Moments | None, other: Moments | None) -> Moments | None:
+    if one is None or other is None:
+        return one or other
+    return one.merge(other)

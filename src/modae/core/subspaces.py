@@ -13,12 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modae.core.allocation import Allocation, Block
+from modae.core.allocation import PEEL, Allocation, Block
 from modae.core.arrays import Array
 from modae.core.tight_frames import frames_with_mean_projector
-
-PEEL = 1e-12
-"""Shares this close to 0 or 1 are taken as 0 or 1."""
 
 
 @dataclass(frozen=True)

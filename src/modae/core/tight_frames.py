@@ -30,6 +30,7 @@ MAX_STEPS = 60
 MAX_HALVINGS = 10
 MAX_PRODUCTS = 40
 STALL_STEPS, STALL_GAIN = 4, 0.9
+"""Far beyond the five or so steps of a target that has frames: they only end the hopeless ones."""
 
 
 def frames_with_mean_projector(
@@ -134,12 +135,12 @@ def _conjugate_gradients(frames: Array, stiffness: Array, defect: Array, error: 
     diagonal of the operator: a cruder one lets round-off grow to the size of the step.
     """
     pairs = stiffness[:, :, None] + stiffness[:, None, :]
-    weights = pairs - 2.0 * _own_sandwich(frames)
-    weights = np.maximum(weights, 1e-6 * weights.max())
+    diagonal = pairs - 2.0 * _own_sandwich(frames)
+    diagonal = np.maximum(diagonal, 1e-6 * diagonal.max())  # it is 0 only in degenerate frames
     sandwich = _gram_sandwich(frames)
     solution = np.zeros_like(defect)
     residual = defect.copy()
-    direction = preconditioned = residual / weights
+    direction = preconditioned = residual / diagonal
     energy = np.vdot(residual, preconditioned)
     enough = max(min(0.1, error) * error, 0.1 * TOLERANCE) ** 2
     for _ in range(MAX_PRODUCTS):
@@ -152,7 +153,7 @@ def _conjugate_gradients(frames: Array, stiffness: Array, defect: Array, error: 
         residual -= length * product
         if np.vdot(residual, residual) <= enough:
             break
-        preconditioned = residual / weights
+        preconditioned = residual / diagonal
         energy, previous = np.vdot(residual, preconditioned), energy
         direction = preconditioned + (energy / previous) * direction
     return solution

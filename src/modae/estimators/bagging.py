@@ -12,12 +12,11 @@ from threadpoolctl import threadpool_limits
 
 from modae.core.arrays import Array, swap
 from modae.core.bootstrap import bootstrap_counts
-from modae.core.rows import Rows, mean_row
+from modae.core.rows import KeptRows, Rows, mean_row
 from modae.core.spectrum import Spectrum
 from modae.core.stream import Stream
-from modae.core.wide import KeptRows
-from modae.estimators.modular import LinearModules
-from modae.estimators.parameters import check_choice, check_count, check_flag, check_width
+from modae.estimators.modular import LinearModules, Modules
+from modae.estimators.parameters import check_choice, check_count, check_flag, resolved_components
 from modae.inputs import rows_of
 
 
@@ -44,6 +43,7 @@ class BaggingAutoencoder(LinearModules):
         Whether to compute in float64 even if X is float32.
     n_jobs : int or None, default=None
         Modules fitted at the same time, in threads; None is one after the other, each with all cores.
+        The model is the same to round-off.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -105,7 +105,7 @@ class BaggingAutoencoder(LinearModules):
         """
         self._check_parameters()
         rows = rows_of(X, self, reset=True, upcast=self.upcast)
-        self.n_components_ = check_width(self.n_components, self.n_features_in_)
+        self.n_components_ = int(resolved_components(self.n_components, self.n_features_in_))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._publish(rows, self._module_spectra(rows, seed))
         return self
@@ -130,13 +130,13 @@ class BaggingAutoencoder(LinearModules):
 
     def _publish(self, rows: Rows, spectra: list[Spectrum]) -> None:
         axes = np.array([spectrum.axes for spectrum in spectra])
-        self.eigenvalues_ = np.array([s.eigenvalues * s.unit**2 for s in spectra])
+        self.eigenvalues_ = np.array([s.eigenvalues * s.variance_unit for s in spectra])
         self.mean_ = mean_row(rows).astype(rows.dtype)
         self.decoders_ = np.ascontiguousarray(swap(axes), dtype=rows.dtype)
         self.encoders_ = np.where(self.eigenvalues_[:, :, None] > 0.0, axes, 0.0).astype(rows.dtype)
 
-    def _loss_diversity(self) -> float:
-        return 0.0
+    def _modules(self) -> Modules:
+        return Modules(self.mean_, self.encoders_, self.decoders_, diversity=0.0)
 
 
 def module_spectrum(rows: Rows, seed: int, module: int, n_components: int, method: str) -> Spectrum:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Self
 
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from modae.core.stream import Stream
-from modae.estimators.model import SOLVERS, Fitted, Published, Settings
-from modae.estimators.modular import LinearModules
+from modae.estimators.model import SOLVERS, Fitted, LinearModel, Published, Settings
+from modae.estimators.modular import LinearModules, Modules
 from modae.estimators.parameters import (
     check_choice,
     check_components,
@@ -18,7 +19,7 @@ from modae.estimators.parameters import (
     check_diversity,
     check_flag,
     check_non_negative,
-    check_width,
+    resolved_components,
 )
 from modae.inputs import collect
 
@@ -97,10 +98,11 @@ class LinearModularAutoencoder(LinearModules):
     optimality_gap_ : float
         ``(loss_ - lower_bound_) / total_variance_``, 0 for data without variance.
     attainment_ : {"attained", "not attainable", "undecided"}
-        Whether the bound is reached to 1e-9 of the variance; whether it is proven that no modules
-        reach it, so that a gap remains at the optimum; or neither.
+        Whether the bound is reached to 1e-9 of the variance (1e-5 in float32); whether it is proven
+        that no modules reach it, so that a gap remains at the optimum; or neither.
     certified_ : bool
-        True if the solver converged and ``attainment_`` is not "undecided".
+        True if the bound is attained; or if it is proven not to be attainable and the search of the
+        default solver for the best loss above it came to its end.
     explained_variance_ratio_ : ndarray of shape (n_modules,)
         Of each module alone: 1 - (its reconstruction error) / (total variance). It can be negative
         at high diversity, where single modules overshoot so that their mean is right.
@@ -144,13 +146,13 @@ class LinearModularAutoencoder(LinearModules):
     [616, 596, 360]
     """
 
-    mean_ = Published("mean")
+    mean_ = Published("modules.mean")
     principal_axes_ = Published("principal_axes")
     eigenvalues_ = Published("eigenvalues")
     total_variance_ = Published("total_variance")
     allocation_ = Published("solution.shares")
-    encoders_ = Published("encoders")
-    decoders_ = Published("decoders")
+    encoders_ = Published("modules.encoders")
+    decoders_ = Published("modules.decoders")
     loss_ = Published("solution.loss")
     reconstruction_error_ = Published("solution.reconstruction_error")
     diversity_term_ = Published("solution.diversity_term")
@@ -210,15 +212,18 @@ class LinearModularAutoencoder(LinearModules):
         self._check_parameters()
         new = self._collect(X, sample_weight, reset=True)
         settings = self._settings()
-        stream = new.settled(settings.n_axes, settings.spectrum)
-        model = Fitted(stream, settings).model
+        stream = new.ready_for(settings.n_axes, settings.spectrum)
+        model = LinearModel.of(stream, settings)
+        model.warn_if_equal(stacklevel=2)
+        model.warn_if_unfinished(stacklevel=2)
         self._fitted = Fitted(stream.owned(), model.settings, model)
         return self
 
     def partial_fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
         """Add rows to those seen before: any batches, in any order, give the model of one ``fit``.
 
-        The model is solved when it is next read, not here, so small batches cost little.
+        The model is solved when it is next read, not here, so small batches cost little. A change of
+        ``random_state`` between batches has no effect.
 
         Parameters
         ----------
@@ -234,16 +239,16 @@ class LinearModularAutoencoder(LinearModules):
         self._check_parameters()
         first = not self.__sklearn_is_fitted__()
         new = self._collect(X, sample_weight, reset=first)
-        if first:
-            self._fitted = Fitted(Stream().join(new), self._settings())
-            return self
-        if self._fitted.stream is None:
+        seen = Stream() if first else self._fitted.stream
+        if seen is None:
             raise ValueError(
                 "partial_fit cannot continue this fit: the data were too large to keep a copy of. Start "
                 "with partial_fit instead of fit."
             )
-        settings = self._settings(seed=self._fitted.settings.seed)
-        self._fitted = Fitted(self._fitted.stream.join(new), settings)
+        settings = self._settings(seed=None if first else self._fitted.settings.seed)
+        # Streams are summed exactly in any case; short ones are too short for a Krylov method.
+        method = "auto" if settings.spectrum == "krylov" else settings.spectrum
+        self._fitted = Fitted(seen.join(new), replace(settings, spectrum=method))
         return self
 
     def with_diversity(self, diversity: float) -> Self:
@@ -261,12 +266,15 @@ class LinearModularAutoencoder(LinearModules):
         """
         check_is_fitted(self)
         check_diversity(diversity)
-        other = type(self)(**{**self.get_params(deep=False), "diversity": diversity})
+        fitted = self._fitted
+        model = fitted.model.with_diversity(float(diversity))
+        model.warn_if_unfinished(stacklevel=2)
+        other = type(self)(**self.get_params(deep=False))
+        other.set_params(n_modules=model.settings.n_modules, diversity=diversity)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(other, name, getattr(self, name))
-        model = self._fitted.model.with_diversity(float(diversity))
-        other._fitted = Fitted(self._fitted.stream, model.settings, model)
+        other._fitted = Fitted(fitted.stream, model.settings, model)
         return other
 
     def path(self, diversities: Iterable[float]) -> Iterator[Self]:
@@ -302,7 +310,7 @@ class LinearModularAutoencoder(LinearModules):
 
     def _collect(self, X: Any, sample_weight: Any, *, reset: bool) -> Stream:
         new = collect(X, self, sample_weight, reset=reset, upcast=self.upcast)
-        check_width(self.n_components, self.n_features_in_)
+        resolved_components(self.n_components, self.n_features_in_)
         if new.is_empty and reset:
             raise ValueError("sample_weight is zero for every row: there would be no data.")
         return new
@@ -312,7 +320,7 @@ class LinearModularAutoencoder(LinearModules):
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         return Settings(
             n_modules=int(self.n_modules),
-            n_components=check_width(self.n_components, self.n_features_in_),
+            n_components=resolved_components(self.n_components, self.n_features_in_),
             diversity=float(self.diversity),
             solver=self.solver,
             spectrum=self.spectrum,
@@ -321,5 +329,5 @@ class LinearModularAutoencoder(LinearModules):
             seed=seed,
         )
 
-    def _loss_diversity(self) -> float:
-        return self._fitted.settings.diversity
+    def _modules(self) -> Modules:
+        return self._fitted.model.modules

@@ -12,20 +12,24 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from modae.core.arrays import Array, apart, side_by_side
+from modae.core.arrays import Array, Precision, apart, side_by_side
 from modae.core.backfitting import solve_backfitting
 from modae.core.gradient import solve_gradient
-from modae.core.moments import out_of_range
-from modae.core.solution import UNDECIDED, Problem, Solution
+from modae.core.solution import ATTAINED, CLOSED, NOT_ATTAINABLE, Problem, Solution
 from modae.core.spectral import solve_spectral
 from modae.core.spectrum import Spectrum
 from modae.core.stream import Stream
+from modae.estimators.modular import Modules
 
 SOLVERS = {
     "spectral": solve_spectral,
     "backfitting": solve_backfitting,
     "gradient": solve_gradient,
 }
+
+
+CLOSED_SINGLE = 1e-5
+"""A gap that counts as closed where the products were made in float32."""
 
 
 def choose_solver(solver: str) -> str:
@@ -56,20 +60,22 @@ class Settings:
 class LinearModel:
     """The leading axes of a spectrum, a solution on them, and everything that follows from the two."""
 
-    def __init__(self, spectrum: Spectrum, settings: Settings, dtype: Any) -> None:
+    def __init__(self, spectrum: Spectrum, settings: Settings, dtype: Precision) -> None:
         self.spectrum = spectrum
         self.settings = settings
         self.dtype = dtype
-        self.variance_unit = _variance_unit(spectrum)
-        self.eigenvalues = spectrum.eigenvalues * self.variance_unit
-        self.total_variance = spectrum.total_variance * self.variance_unit
-        self.solution = _solve(spectrum, settings).scaled(self.total_variance or 1.0)
+        self.total_variance = spectrum.total_variance * spectrum.variance_unit
+        self.eigenvalues = _read_only(spectrum.eigenvalues * spectrum.variance_unit)
+        self.solution = _solve(spectrum, settings, dtype).scaled(self.total_variance or 1.0)
         axes = spectrum.axes[: self.solution.decoders.shape[1]]
-        decoders = axes.T @ side_by_side(self.solution.decoders)
-        self.decoders = self._publish(apart(decoders, settings.n_modules))
-        self.encoders = self._publish(self.solution.encoders @ axes)
-        self.mean = self._publish(spectrum.mean)
-        self.principal_axes = self._publish(spectrum.axes)
+        decoders = apart(axes.T @ side_by_side(self.solution.decoders), settings.n_modules)
+        self.modules = Modules(
+            mean=_read_only(spectrum.mean, dtype),
+            encoders=_read_only(self.solution.encoders @ axes, dtype),
+            decoders=_read_only(decoders, dtype),
+            diversity=settings.diversity,
+        )
+        self.principal_axes = _read_only(spectrum.axes, dtype)
 
     @classmethod
     def of(cls, stream: Stream, settings: Settings) -> LinearModel:
@@ -86,8 +92,11 @@ class LinearModel:
 
     @property
     def certified(self) -> bool:
-        """The solver converged, and the gap is closed or proven to be there at the optimum."""
-        return self.solution.converged and self.solution.attainment != UNDECIDED
+        """The gap is closed, or proven to be there at the optimum and descent on it came to an end."""
+        if self.solution.attainment == ATTAINED:
+            return True
+        searched = self.solution.solver == "spectral" and self.settings.tol <= CLOSED
+        return self.solution.attainment == NOT_ATTAINABLE and searched and self.solution.converged
 
     @property
     def explained_variance_ratio(self) -> Array:
@@ -104,27 +113,27 @@ class LinearModel:
         error = self.solution.reconstruction_error - self.solution.diversity_term
         return (self.total_variance - error) / (self.total_variance or 1.0)
 
-    def warn_if_doubtful(self) -> None:
-        """Say what a user should know about this model before trusting it."""
-        settings = self.settings
-        if settings.diversity == 0.0 and settings.n_modules > 1:
+    def warn_if_equal(self, stacklevel: int) -> None:
+        """Say that without diversity there is nothing for an ensemble to gain."""
+        if self.settings.diversity == 0.0 and self.settings.n_modules > 1:
             warn(
                 "diversity=0 makes all modules equal: each is the same PCA, and an ensemble on them "
                 "gains nothing.",
                 UserWarning,
-                stacklevel=4,
-            )
-        if not self.solution.converged:
-            warn(
-                f"solver={self.solution.solver!r} stopped after max_iter={settings.max_iter} epochs "
-                f"with a gap of {self.solution.gap:.1e} to the lower bound; raise max_iter, or use "
-                "solver='spectral', which needs no epochs.",
-                ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=stacklevel + 1,
             )
 
-    def _publish(self, values: Array) -> Array:
-        return np.ascontiguousarray(values, dtype=self.dtype)
+    def warn_if_unfinished(self, stacklevel: int) -> None:
+        """Say that an iterative solver stopped too early."""
+        solution = self.solution
+        if not solution.converged:
+            warn(
+                f"solver={solution.solver!r} stopped after max_iter={self.settings.max_iter} epochs "
+                f"with a gap of {solution.gap:.1e} to the lower bound; raise max_iter, or use "
+                "solver='spectral', which needs no epochs.",
+                ConvergenceWarning,
+                stacklevel=stacklevel + 1,
+            )
 
 
 class Fitted:
@@ -148,18 +157,23 @@ class Fitted:
             if self._model is None:
                 assert self.stream is not None
                 self._model = LinearModel.of(self.stream, self.settings)
-                self._model.warn_if_doubtful()
+                self._model.warn_if_unfinished(stacklevel=4)
             return self._model
 
     def __getstate__(self) -> dict[str, Any]:
+        # A lock cannot be pickled; a copy gets its own.
         return {"stream": self.stream, "settings": self.settings, "model": self._model}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]
 
 
+class UnsolvedError(ValueError, AttributeError):
+    """The data seen so far have no model yet, for the reason given; ``hasattr`` is False."""
+
+
 class Published:
-    """A fitted attribute that is read from the model behind the estimator.
+    """A fitted attribute that is read from the model behind the estimator, and cannot be set.
 
     Before ``fit`` it does not exist (``hasattr`` is False), as scikit-learn expects.
     """
@@ -167,26 +181,30 @@ class Published:
     def __init__(self, path: str) -> None:
         self.read = attrgetter(path)
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
     def __get__(self, estimator: Any, owner: type | None = None) -> Any:
         if estimator is None:
             return self
         check_is_fitted(estimator)
-        return self.read(estimator._fitted.model)
+        try:
+            return self.read(estimator._fitted.model)
+        except ValueError as reason:
+            raise UnsolvedError(str(reason)) from reason
+
+    def __set__(self, estimator: Any, value: Any) -> None:
+        raise AttributeError(f"{self.name} follows from the fit and cannot be set.")
 
 
-def _variance_unit(spectrum: Spectrum) -> float:
-    """The unit of the variances as a number, if the variances fit in a float64 at all."""
-    unit = spectrum.unit**2
-    total = spectrum.total_variance * unit
-    if (
-        spectrum.total_variance > 0.0
-        and not np.finfo(np.float64).tiny <= total <= np.finfo(np.float64).max
-    ):
-        raise out_of_range(spectrum.unit * np.sqrt(spectrum.total_variance))
-    return unit
+def _read_only(values: Array, dtype: Any = np.float64) -> Array:
+    """An array of its own that cannot be changed by accident: models share them."""
+    published = np.array(values, dtype=dtype, order="C")
+    published.flags.writeable = False
+    return published
 
 
-def _solve(spectrum: Spectrum, settings: Settings) -> Solution:
+def _solve(spectrum: Spectrum, settings: Settings, dtype: Precision) -> Solution:
     """Solve in units of the total variance, so that the scale of the data does not matter."""
     total = spectrum.total_variance or 1.0
     problem = Problem(
@@ -197,6 +215,7 @@ def _solve(spectrum: Spectrum, settings: Settings) -> Solution:
         settings.diversity,
         hidden=spectrum.hidden / total,
         slack=spectrum.slack / total,
+        closed=CLOSED if dtype.itemsize == 8 else CLOSED_SINGLE,
     )
     solve = SOLVERS[choose_solver(settings.solver)]
     rng = np.random.default_rng(settings.seed)

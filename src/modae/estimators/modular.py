@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -16,16 +16,25 @@ from modae.core.rows import Rows, centred_product, centred_squares
 from modae.inputs import rows_of
 
 
+class Modules(NamedTuple):
+    """What all methods below need, read once in each call: another thread may fit in between."""
+
+    mean: Array
+    encoders: Array
+    decoders: Array
+    diversity: float
+
+    def encode(self, rows: Rows) -> Array:
+        """Codes of all modules side by side, (n, M*H)."""
+        flat = self.encoders.reshape(-1, self.encoders.shape[2])
+        return centred_product(rows, self.mean, flat.T)
+
+
 class LinearModules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Codes and reconstructions by linear modules with orthonormal decoders.
 
-    Abstract: a subclass publishes ``mean_`` (D,), ``encoders_`` (M, H, D) and ``decoders_`` (M, D, H),
-    and says which diversity its loss has.
+    Abstract: a subclass says what its modules are.
     """
-
-    mean_: Array
-    encoders_: Array
-    decoders_: Array
 
     def transform(self, X: Any) -> Array:
         """Codes of all modules side by side.
@@ -38,7 +47,8 @@ class LinearModules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         codes : ndarray of shape (n_samples, n_modules * n_components)
         """
-        return self._encode(self._rows(X))
+        modules = self._fitted_modules()
+        return modules.encode(rows_of(X, self))
 
     def transform_modules(self, X: Any) -> Array:
         """Codes of each module: the features for one member of an ensemble.
@@ -51,7 +61,8 @@ class LinearModules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         codes : ndarray of shape (n_modules, n_samples, n_components)
         """
-        return apart(self._encode(self._rows(X)), len(self.encoders_))
+        modules = self._fitted_modules()
+        return apart(modules.encode(rows_of(X, self)), len(modules.encoders))
 
     def inverse_transform(self, X: Any) -> Array:
         """Mean reconstruction from the codes of all modules.
@@ -65,16 +76,16 @@ class LinearModules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         reconstruction : ndarray of shape (n_samples, n_features)
         """
-        check_is_fitted(self)
+        modules = self._fitted_modules()
         codes = check_array(X, dtype=[np.float64, np.float32])
-        decoders = side_by_side(self.decoders_).astype(codes.dtype, copy=False)
+        decoders = side_by_side(modules.decoders).astype(codes.dtype, copy=False)
         if codes.shape[1] != decoders.shape[1]:
             raise ValueError(
                 f"X must have n_modules * n_components = {decoders.shape[1]} columns, as transform "
                 f"returns them, got {codes.shape[1]}."
             )
-        reconstruction: Array = codes @ (decoders / len(self.decoders_)).T
-        reconstruction += self.mean_.astype(codes.dtype, copy=False)
+        reconstruction: Array = codes @ (decoders / len(modules.decoders)).T
+        reconstruction += modules.mean.astype(codes.dtype, copy=False)
         return reconstruction
 
     def reconstruct_modules(self, X: Any) -> Array:
@@ -88,9 +99,10 @@ class LinearModules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         reconstructions : ndarray of shape (n_modules, n_samples, n_features)
         """
-        codes = apart(self._encode(self._rows(X)), len(self.encoders_))
-        reconstructions = codes @ swap(self.decoders_.astype(codes.dtype, copy=False))
-        reconstructions += self.mean_.astype(codes.dtype, copy=False)
+        modules = self._fitted_modules()
+        codes = apart(modules.encode(rows_of(X, self)), len(modules.encoders))
+        reconstructions = codes @ swap(modules.decoders.astype(codes.dtype, copy=False))
+        reconstructions += modules.mean.astype(codes.dtype, copy=False)
         return reconstructions
 
     def score_samples(self, X: Any) -> Array:
@@ -104,11 +116,12 @@ class LinearModules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         scores : ndarray of shape (n_samples,)
         """
-        rows = self._rows(X)
-        decoders = self.decoders_.astype(rows.dtype, copy=False)
-        matches = centred_product(rows, self.mean_, side_by_side(decoders))
-        terms = row_terms(centred_squares(rows, self.mean_), self._encode(rows), matches, decoders)
-        scores: Array = -np.asarray(terms.loss(self._loss_diversity()))
+        modules = self._fitted_modules()
+        rows = rows_of(X, self)
+        squares = centred_squares(rows, modules.mean)
+        matches = centred_product(rows, modules.mean, side_by_side(modules.decoders))
+        terms = row_terms(squares, modules.encode(rows), matches, modules.decoders)
+        scores: Array = -np.asarray(terms.ambiguity_loss(modules.diversity))
         return scores
 
     def score(self, X: Any, y: object = None) -> float:
@@ -136,22 +149,17 @@ class LinearModules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         names : ndarray of str objects
         """
-        check_is_fitted(self)
-        n_modules, width, _ = self.encoders_.shape
+        n_modules, width, _ = self._fitted_modules().encoders.shape
         names = [f"module{i}_{h}" for i in range(n_modules) for h in range(width)]
         return np.array(names, dtype=object)
 
-    def _rows(self, X: Any) -> Rows:
+    def _fitted_modules(self) -> Modules:
         check_is_fitted(self)
-        return rows_of(X, self)
-
-    def _encode(self, rows: Rows) -> Array:
-        encoders = self.encoders_.reshape(-1, self.encoders_.shape[2])
-        return centred_product(rows, self.mean_, encoders.T)
+        return self._modules()
 
     @abstractmethod
-    def _loss_diversity(self) -> float:
-        """The diversity in the loss that ``score_samples`` reports."""
+    def _modules(self) -> Modules:
+        """The fitted modules."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

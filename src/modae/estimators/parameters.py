@@ -63,8 +63,8 @@ def check_components(value: Any) -> None:
         )
 
 
-def check_width(n_components: Any, n_features: int) -> Any:
-    """n_components against the data: the default for None, and no more than there are features."""
+def resolved_components(n_components: Any, n_features: int) -> int | float:
+    """n_components for these data: the default for None, a fraction as it is, no more than features."""
     if n_components is None:
         return min(10, n_features)
     if isinstance(n_components, Integral) and int(n_components) > n_features:

@@ -11,9 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from modae.core.arrays import Array
-from modae.core.rows import Rows
+from modae.core.rows import KeptRows, Rows
 from modae.core.stream import Stream
-from modae.core.wide import KeptRows
 
 FLOATS = (np.float64, np.float32)
 
@@ -48,7 +47,8 @@ def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bo
     if np.ma.is_masked(X):
         raise ValueError("X has masked entries, which would be read as numbers: fill or impute them.")
     dtype = np.float64 if upcast else FLOATS
-    rows = validate_data(estimator, X, reset=reset, dtype=dtype, accept_sparse="csr")
+    with np.errstate(over="ignore", invalid="ignore"):  # huge numbers, whose sum is no number
+        rows = validate_data(estimator, X, reset=reset, dtype=dtype, accept_sparse="csr")
     if issparse(rows) and not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
@@ -59,7 +59,10 @@ def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
     """Weights of the rows as float64, checked; None where there are none."""
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as reason:
+        raise ValueError(f"sample_weight must be numbers, got {sample_weight!r}.") from reason
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,):

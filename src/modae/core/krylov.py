@@ -1,7 +1,6 @@
-r"""Spectra without a D x D matrix: for wide data.
+r"""The leading part of the spectrum of data too wide and too long for an exact one.
 
-With fewer rows than features the n x n Gram matrix has the same eigenvalues. Where both n and D are
-large, a Krylov method finds the leading axes only, from products with the data. It is not exact, so it
+A Krylov method finds the leading axes from products with the rows alone. It is not exact, so it
 says by how much: let Q be the axes found, :math:`\Theta` their eigenvalues, :math:`R=\Sigma Q-Q\Theta`,
 and :math:`\tau=\mathrm{tr}\,\Sigma-\mathrm{tr}\,\Theta`. In the basis of Q and its complement
 
@@ -20,93 +19,29 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from modae.core.arrays import Array
-from modae.core.moments import FLOAT64, Precision, spread_unit
+from modae.core.moments import largest_spread, unit_of
 from modae.core.rows import (
+    KeptRows,
     Rows,
     centred_adjoint,
     centred_product,
     centred_squares,
     mean_row,
-    nearest_entries,
-    shifted_sparse,
 )
 from modae.core.spectrum import Spectrum, tidy
 
 OVERSAMPLING = 20
 """Axes that the Krylov method finds beyond those asked for: they lower the hidden variance."""
 
-KRYLOV_TOLERANCE = 1e-10
-"""Residual of an axis, relative to its eigenvalue, at which the Krylov method stops."""
+TOLERANCE = 1e-8
+"""Residual of an axis, relative to its eigenvalue, at which the iteration stops; eigenvalues are then
+right to its square, and what is missing counts as slack."""
 
-
-@dataclass(frozen=True, eq=False)
-class KeptRows:
-    """The rows themselves (n, D), with their weights: smaller than their moments while n < D."""
-
-    rows: Rows
-    weights: Array | None = None
-
-    @property
-    def dtype(self) -> Precision:
-        """Precision of the rows."""
-        precision: Precision = self.rows.dtype
-        return precision
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the rows."""
-        return int(self.rows.data.nbytes)
-
-    def copy(self) -> KeptRows:
-        """The same rows in memory of their own."""
-        return KeptRows(self.rows.copy(), None if self.weights is None else self.weights.copy())
-
-    @property
-    def shares(self) -> Array:
-        """Shares of the rows in the weight; they sum to 1."""
-        n_rows = self.rows.shape[0]
-        if self.weights is None:
-            return np.full(n_rows, 1.0 / n_rows)
-        relative = self.weights / self.weights.max()
-        shares: Array = relative / relative.sum()
-        return shares
-
-
-def spectrum_of_gram(kept: KeptRows) -> Spectrum:
-    """The exact spectrum, from the n x n Gram matrix.
-
-    The axes :math:`X^T v_k` lose orthogonality where eigenvalues are tiny, so one QR restores it; the
-    falling order keeps the error in the tiny ones.
-    """
-    unit = spread_unit(kept.rows, FLOAT64)
-    shift = nearest_entries(kept.rows).astype(np.float64)
-    roots = np.sqrt(kept.shares)[:, None]
-    if issparse(kept.rows):
-        rows = shifted_sparse(kept.rows, shift, unit)
-        offset = rest = np.asarray(kept.shares @ rows).ravel()
-    else:
-        rows = (kept.rows - shift) / unit
-        offset = kept.shares @ rows
-        rows, rest = rows - offset, np.zeros_like(offset)
-    gram = roots * centred_gram(rows, rest) * roots.T
-    eigenvalues, vectors = np.linalg.eigh(gram)
-    axes = np.linalg.qr(centred_adjoint(rows, rest, roots * vectors[:, ::-1]))[0].T
-    total = float(np.trace(gram))
-    spectrum = Spectrum(shift + offset * unit, axes, eigenvalues[::-1], total, unit)
-    return tidy(spectrum, kept.dtype, cancelled=float(rest @ rest))
-
-
-def centred_gram(rows: Rows, mean: Array) -> Array:
-    """(rows - mean)(rows - mean)^T for float64 rows, (n, n)."""
-    inner = np.asarray(rows @ mean)
-    products = rows @ rows.T
-    dense: Array = products.toarray() if issparse(products) else products
-    gram: Array = dense - inner[:, None] - inner + mean @ mean
-    return gram
+MAX_RESTARTS = 200
+"""Any basis gives a true bound, so there is no need to go on for ever on a flat spectrum."""
 
 
 def spectrum_by_krylov(kept: KeptRows, n_axes: int) -> Spectrum:
@@ -128,7 +63,9 @@ def _krylov_basis(data: CentredData, count: int) -> Array:
     rng = np.random.default_rng(0)
     start = rng.standard_normal(n_features)
     try:
-        basis: Array = eigsh(operator, k=count, which="LA", v0=start, tol=KRYLOV_TOLERANCE)[1]
+        basis: Array = eigsh(
+            operator, k=count, which="LA", v0=start, tol=TOLERANCE, maxiter=MAX_RESTARTS
+        )[1]
     except ArpackNoConvergence as unfinished:
         missing = count - unfinished.eigenvectors.shape[1]
         more = data.covariance_times(rng.standard_normal((n_features, missing)))
@@ -168,7 +105,7 @@ class CentredData:
     @classmethod
     def of(cls, kept: KeptRows) -> CentredData:
         """The rows as they are, unless their squares would not fit in a float64."""
-        unit = spread_unit(kept.rows, FLOAT64)
+        unit = unit_of(largest_spread(kept.rows))
         rows = kept.rows if unit == 1.0 else kept.rows / unit
         return cls(rows, mean_row(rows, kept.weights), kept.shares, unit)
 

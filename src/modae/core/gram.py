@@ -1,0 +1,49 @@
+"""The exact spectrum of wide data: fewer rows than features, and no D x D matrix.
+
+The n x n Gram matrix of the centred rows has the same non-zero eigenvalues as their covariance, and its
+eigenvectors are combinations of rows that give the principal axes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import issparse
+
+from modae.core.arrays import FLOAT64, Array
+from modae.core.moments import largest_spread, unit_of
+from modae.core.rows import KeptRows, Rows, centred_adjoint, entries_near_mean, shifted_sparse
+from modae.core.spectrum import Spectrum, tidy
+
+
+def spectrum_of_gram(kept: KeptRows, n_axes: int | None = None) -> Spectrum:
+    """The exact spectrum, from the n x n Gram matrix; only ``n_axes`` leading axes, if given.
+
+    The axes :math:`X^T v_k` lose orthogonality where eigenvalues are tiny, so one QR restores it; the
+    falling order keeps the error in the tiny ones.
+    """
+    unit = unit_of(largest_spread(kept.rows))
+    shift = entries_near_mean(kept.rows).astype(np.float64)
+    roots = np.sqrt(kept.shares)[:, None]
+    if issparse(kept.rows):
+        rows = shifted_sparse(kept.rows, shift, unit)
+        offset = rest = np.asarray(kept.shares @ rows).ravel()
+    else:
+        rows = (kept.rows - shift) / unit
+        offset = kept.shares @ rows
+        rows, rest = rows - offset, np.zeros_like(offset)
+    gram = roots * centred_gram(rows, rest) * roots.T
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    leading = slice(None, None if n_axes is None else -n_axes - 1, -1)
+    axes = np.linalg.qr(centred_adjoint(rows, rest, roots * vectors[:, leading]))[0].T
+    total = float(np.trace(gram))
+    spectrum = Spectrum(shift + offset * unit, axes, eigenvalues[leading], total, unit)
+    return tidy(spectrum, FLOAT64, cancelled=float(rest @ rest))
+
+
+def centred_gram(rows: Rows, mean: Array) -> Array:
+    """(rows - mean)(rows - mean)^T for float64 rows, (n, n)."""
+    inner = np.asarray(rows @ mean)
+    products = rows @ rows.T
+    dense: Array = products.toarray() if issparse(products) else products
+    gram: Array = dense - inner[:, None] - inner + mean @ mean
+    return gram
