@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 import numpy as np
 from sklearn.decomposition import PCA
 
@@ -15,6 +17,9 @@ N_ROWS = 10_000
 DIVERSITIES = (0.3, 0.5, 0.8, 0.95)
 PATH = np.linspace(0.0, 1.0, 21)
 
+LITERAL_LIMIT = 100
+"""Two orders of magnitude over the paper's algorithm."""
+
 
 def fit(X: np.ndarray, diversity: float) -> LinearModularAutoencoder:
     """M = H = 10."""
@@ -27,10 +32,10 @@ def path(X: np.ndarray) -> list[LinearModularAutoencoder]:
     return [first, *first.path(PATH[:-1])]
 
 
-def literal_algorithm_1(X: np.ndarray, model: LinearModularAutoencoder) -> None:
+def literal_algorithm_1(X: np.ndarray, model: LinearModularAutoencoder, seed: int) -> None:
     """The paper's algorithm, D x D, until it is within 1e-6 of the variance of the lower bound."""
     covariance = moments_of_rows(X).covariance
-    start = random_modules(10, X.shape[1], 10, np.random.default_rng(0))
+    start = random_modules(10, X.shape[1], 10, np.random.default_rng(seed))
     target = model.lower_bound_ + 1e-6 * model.total_variance_
     descent = backfit(covariance, start, model.diversity, target=target)
     print(f"literal Algorithm 1: {len(descent.losses) - 1} epochs")
@@ -50,11 +55,10 @@ def main() -> None:
     ]
     ratios.append(alternate("path of 21 diversities / PCA(100)", lambda: path(X), pca, 2.0))
     model = fit(X, 0.5)
-    literal = seconds(lambda: literal_algorithm_1(X, model))
+    literal = median(seconds(lambda s=s: literal_algorithm_1(X, model, s)) for s in range(3))
     one_fit = ratios[DIVERSITIES.index(0.5)].numerator
-    ratios.append(
-        Ratio("literal Algorithm 1 / fit at diversity 0.5", literal, one_fit, 200, at_least=True)
-    )
+    name = "literal Algorithm 1 / fit at diversity 0.5"
+    ratios.append(Ratio(name, literal, one_fit, LITERAL_LIMIT, at_least=True))
     report(ratios)
 
 

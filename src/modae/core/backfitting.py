@@ -60,8 +60,8 @@ def update_module(
             f"a best update, got {diversity!r}."
         )
     sigma = np.diag(covariance) if covariance.ndim == 1 else covariance
-    others = np.delete(np.arange(n_modules), module)
-    Z = np.tensordot(decoders[others], encoders[others], axes=((0, 2), (0, 1))) / n_modules
+    others = (A @ B for j, (A, B) in enumerate(zip(decoders, encoders, strict=True)) if j != module)
+    Z = sum(others, np.zeros((n_features, n_features))) / n_modules
     left_over = np.eye(n_features) - diversity * Z
     Phi = left_over @ sigma @ left_over.T
     A = np.linalg.eigh(Phi)[1][:, : -width - 1 : -1]

@@ -76,10 +76,18 @@ class Spectrum:
 
 
 def spectrum_of_moments(moments: Moments) -> Spectrum:
-    """Eigendecomposition of the D x D covariance."""
-    eigenvalues, vectors = np.linalg.eigh(moments.covariance)
-    total = float(np.trace(moments.covariance))
-    spectrum = Spectrum(moments.mean, vectors[:, ::-1].T, eigenvalues[::-1], total, moments.unit)
+    """Eigendecomposition of the D x D covariance; columns that never vary are left out of it."""
+    covariance = moments.covariance
+    varying = np.flatnonzero(np.diag(covariance))
+    if 0 < len(varying) < len(covariance):
+        covariance = covariance[np.ix_(varying, varying)]
+    eigenvalues, vectors = np.linalg.eigh(covariance)
+    axes = vectors[:, ::-1].T
+    if len(axes) < len(moments.mean):
+        axes = np.zeros((len(varying), len(moments.mean)))
+        axes[:, varying] = vectors[:, ::-1].T
+    total = float(np.trace(covariance))
+    spectrum = Spectrum(moments.mean, axes, eigenvalues[::-1], total, moments.unit)
     return tidy(spectrum, moments.dtype, moments.cancelled)
 
 
