@@ -1,7 +1,5 @@
 """scikit-learn's own checks, without a single expected failure."""
 
-import warnings
-
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -20,10 +18,8 @@ ESTIMATORS = [
 ]
 
 
-# The checks warn on purpose (constant data, diversity 0, few epochs); scikit-learn expects that.
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore:diversity=0 makes all modules equal:UserWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_conventions(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check(estimator)
+    check(estimator)
