@@ -106,8 +106,12 @@ def _pooled_blocks(
 ) -> list[tuple[Block, Array]]:
     """Pool adjacent violators over the shells, from the outermost in."""
     scales = np.sqrt(eigenvalues / eigenvalues[0])
+    shells = _shells(len(eigenvalues), n_modules, n_components)
+    whole = _fill(scales, np.arange(len(scales)), n_components, diversity)
+    if n_modules > 2 and _fits(whole[1], shells):
+        return [whole]  # at high diversity all shells share one level, and this saves the pooling
     blocks: list[tuple[Block, Array]] = []
-    for shell in _shells(len(eigenvalues), n_modules, n_components):
+    for shell in shells:
         blocks.append(_fill(scales, shell, 1, diversity))
         # The spectrum of two projectors is 1 +- cos(angle): with M = 2 each shell holds exactly one.
         while n_modules > 2 and len(blocks) > 1 and blocks[-2][0].level > blocks[-1][0].level:
@@ -127,6 +131,12 @@ def _shells(n_axes: int, n_modules: int, n_components: int) -> list[Indices]:
         shells.append(np.concatenate([[j], tail]))
         end = start
     return shells
+
+
+def _fits(shares: Array, shells: list[Indices]) -> bool:
+    """Whether shells 1..j together hold at most j units, for every j."""
+    held = np.cumsum([shares[shell].sum() for shell in shells])
+    return bool(np.all(held <= np.arange(1, len(shells) + 1) + 1e-12))
 
 
 def _fill(scales: Array, axes: Indices, units: int, diversity: float) -> tuple[Block, Array]:

@@ -269,8 +269,8 @@ class LinearModularAutoencoder(LinearModules):
         fitted = self._fitted
         model = fitted.model.with_diversity(float(diversity))
         model.warn_if_unfinished(stacklevel=2)
-        other = type(self)(**self.get_params(deep=False))
-        other.set_params(n_modules=model.settings.n_modules, diversity=diversity)
+        changes = {"n_modules": model.settings.n_modules, "diversity": diversity}
+        other = type(self)(**{**self.get_params(deep=False), **changes})
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(other, name, getattr(self, name))

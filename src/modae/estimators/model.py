@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import attrgetter
 from threading import Lock
 from typing import Any
@@ -75,7 +76,11 @@ class LinearModel:
             decoders=_read_only(decoders, dtype),
             diversity=settings.diversity,
         )
-        self.principal_axes = _read_only(spectrum.axes, dtype)
+
+    @cached_property
+    def principal_axes(self) -> Array:
+        """The kept axes, (K, D), in the precision of the data."""
+        return _read_only(self.spectrum.axes, self.dtype)
 
     @classmethod
     def of(cls, stream: Stream, settings: Settings) -> LinearModel:
@@ -198,8 +203,8 @@ class Published:
 
 
 def _read_only(values: Array, dtype: Any = np.float64) -> Array:
-    """An array of its own that cannot be changed by accident: models share them."""
-    published = np.array(values, dtype=dtype, order="C")
+    """The array in its precision, not to be changed by accident: models share them."""
+    published = np.ascontiguousarray(values, dtype=dtype)
     published.flags.writeable = False
     return published
 
