@@ -158,18 +158,17 @@ def _dense_products(
     rows: Array, shift: Array, unit: float, weights: Array | None
 ) -> tuple[Array, Array]:
     """Mean and mean product of the shifted rows in their unit, block by block."""
-    n_features = rows.shape[1]
-    total, products = np.zeros(n_features), np.zeros((n_features, n_features))
     if weights is None:
         weight = float(len(rows))
-        for block in shifted_blocks(rows, shift, unit):
-            total += column_sums(block)
-            products += block.T @ block
+        parts = ((column_sums(block), block.T @ block) for block in shifted_blocks(rows, shift, unit))
     else:
         weight = float(weights.sum())
-        for block, roots in weighted_blocks(rows, shift, unit, weights):
-            total += roots @ block
-            products += block.T @ block
+        blocks = weighted_blocks(rows, shift, unit, weights)
+        parts = ((roots @ block, block.T @ block) for block, roots in blocks)
+    total, products = (first.astype(np.float64, copy=False) for first in next(parts))
+    for block_total, block_products in parts:
+        total += block_total
+        products += block_products
     products /= weight
     return total / weight, products
 

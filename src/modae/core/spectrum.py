@@ -75,19 +75,20 @@ class Spectrum:
         return min(needed, max(self.rank, 1))
 
 
-def spectrum_of_moments(moments: Moments) -> Spectrum:
-    """Eigendecomposition of the D x D covariance; columns that never vary are left out of it."""
-    covariance = moments.covariance
-    varying = np.flatnonzero(np.diag(covariance))
-    if 0 < len(varying) < len(covariance):
-        covariance = covariance[np.ix_(varying, varying)]
+def spectrum_of_moments(moments: Moments, n_axes: int | None = None) -> Spectrum:
+    """Eigendecomposition of the D x D covariance; only ``n_axes`` leading axes, if given.
+
+    Columns that never vary are left out of it: no axis points there.
+    """
+    varying = np.flatnonzero(np.diag(moments.covariance))
+    some = 0 < len(varying) < len(moments.mean)
+    covariance = moments.covariance[np.ix_(varying, varying)] if some else moments.covariance
     eigenvalues, vectors = np.linalg.eigh(covariance)
-    axes = vectors[:, ::-1].T
-    if len(axes) < len(moments.mean):
-        axes = np.zeros((len(varying), len(moments.mean)))
-        axes[:, varying] = vectors[:, ::-1].T
+    leading = vectors[:, ::-1].T[:n_axes]
+    axes = np.zeros((len(leading), len(moments.mean)))
+    axes[:, varying if some else slice(None)] = leading
     total = float(np.trace(covariance))
-    spectrum = Spectrum(moments.mean, axes, eigenvalues[::-1], total, moments.unit)
+    spectrum = Spectrum(moments.mean, axes, eigenvalues[::-1][:n_axes], total, moments.unit)
     return tidy(spectrum, moments.dtype, moments.cancelled)
 
 

@@ -90,7 +90,7 @@ class Stream:
         if self.moments is not None:
             moments = self.as_moments().moments
             assert moments is not None
-            return spectrum_of_moments(moments)
+            return spectrum_of_moments(moments, n_axes)
         kept = gathered(self.pending)
         n_rows, n_features = kept.rows.shape
         route = choose_route(n_rows, n_features, n_axes, method)
@@ -99,7 +99,7 @@ class Stream:
             return spectrum_by_krylov(kept, n_axes)
         if route == "gram":
             return spectrum_of_gram(kept, n_axes)
-        return spectrum_of_moments(moments_of_rows(kept.rows, kept.weights))
+        return spectrum_of_moments(moments_of_rows(kept.rows, kept.weights), n_axes)
 
 
 def choose_route(n_rows: int, n_features: int, n_axes: int | None, method: str = "auto") -> str:
