@@ -16,7 +16,7 @@ def stream_of(rows, weights=None):
     return Stream(pending=(KeptRows(rows, weights),))
 
 
-def same(stream, rows):
+def assert_same_spectrum(stream, rows):
     spectrum, expected = stream.spectrum(None), stream_of(rows).spectrum(None)
     np.testing.assert_allclose(spectrum.mean, expected.mean, atol=1e-13)
     assert spectrum.rank == expected.rank
@@ -41,26 +41,26 @@ def test_any_batches_give_the_same_spectrum(sizes):
     stream = Stream()
     for batch in np.split(X, np.cumsum(sizes)[:-1]):
         stream = stream.join(stream_of(batch))
-    same(stream, X)
+    assert_same_spectrum(stream, X)
 
 
 def test_sparse_and_dense_batches_mix():
     stream = Stream()
     for place, batch in enumerate(np.split(X, [2, 5, 6, 20])):
         stream = stream.join(stream_of(sparse.csr_array(batch) if place % 2 else batch))
-    same(stream, X)
+    assert_same_spectrum(stream, X)
 
 
 def test_weighted_and_plain_batches_mix():
     stream = stream_of(X[:3]).join(stream_of(X[3:5], np.array([2.0, 3.0])))
-    same(stream, X[[0, 1, 2, 3, 3, 4, 4, 4]])
+    assert_same_spectrum(stream, X[[0, 1, 2, 3, 3, 4, 4, 4]])
 
 
 def test_moments_join_rows_on_either_side():
     moments = Stream(moments_of_rows(X[:20]))
-    same(moments.join(stream_of(X[20:])), X)
-    same(stream_of(X[20:]).join(moments), X)
-    same(moments.join(Stream(moments_of_rows(X[20:]))), X)
+    assert_same_spectrum(moments.join(stream_of(X[20:])), X)
+    assert_same_spectrum(stream_of(X[20:]).join(moments), X)
+    assert_same_spectrum(moments.join(Stream(moments_of_rows(X[20:]))), X)
 
 
 def test_joining_leaves_both_streams_as_they_were():
@@ -73,13 +73,13 @@ def test_pending_rows_are_copies():
     batch = X[:3].copy()
     stream = Stream().join(stream_of(batch))
     batch[:] = np.nan
-    same(stream, X[:3])
+    assert_same_spectrum(stream, X[:3])
 
 
 def test_an_empty_stream_changes_nothing():
     assert Stream().is_empty
-    same(Stream().join(stream_of(X)), X)
-    same(stream_of(X).join(Stream()), X)
+    assert_same_spectrum(Stream().join(stream_of(X)), X)
+    assert_same_spectrum(stream_of(X).join(Stream()), X)
 
 
 def test_a_matrix_over_the_limit_is_refused_with_its_size_and_a_remedy(monkeypatch):
