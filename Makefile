@@ -34,8 +34,7 @@ check: $(READY)  ## lint, format, types, layers, duplicated code
 	$(BIN)/pylint --disable=all --enable=duplicate-code --min-similarity-lines=8 src benchmarks
 
 bench: $(READY)  ## speed, as ratios inside one run
-	$(BIN)/python -m benchmarks.core
-	$(BIN)/python -m benchmarks.inputs
+	@status=0; for part in core inputs; do $(BIN)/python -m benchmarks.$$part || status=1; done; exit $$status
 
 certify: $(READY) ## the certificate on a full grid of problems; writes docs/certification.md
 	$(BIN)/python -m benchmarks.certify --out docs/certification.md

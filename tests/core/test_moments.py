@@ -194,3 +194,16 @@ def test_rows_of_little_weight_may_be_far_away(kind):
     moments = moments_of_rows(kind(both), weights)
     exact = np.cov(near.T, bias=True) + 1e-18 * 4e16 * np.ones((3, 3))
     np.testing.assert_allclose(moments.covariance, exact, rtol=1e-6)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_equal_rows_do_not_push_tiny_variances_out_of_range(value):
+    rows = np.random.default_rng(3).standard_normal((20, 3)) * 2.0**-520
+    tiny, constant = moments_of_rows(rows), moments_of_rows(np.zeros((20, 3)))
+    merged = tiny.merge(moments_of_rows(np.tile(tiny.mean, (20, 1)))) if value else tiny.merge(constant)
+    exact = moments_of_rows(
+        np.vstack([rows, np.tile(tiny.mean, (20, 1)) if value else np.zeros((20, 3))])
+    )
+    assert merged.unit < 1.0
+    scale = (merged.unit / exact.unit) ** 2
+    np.testing.assert_allclose(merged.covariance * scale, exact.covariance, rtol=1e-9, atol=1e-12)

@@ -136,6 +136,6 @@ def test_an_unattainable_bound_is_no_certificate_for_any_loss(parameters):
 
 def test_a_search_cut_short_is_no_certificate():
     rows = np.random.default_rng(0).permutation(np.vstack([np.eye(5), -np.eye(5)]))
-    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=1 iterations .* raise max_iter\.$"):
         model = LinearModularAutoencoder(3, 2, 0.5, max_iter=1, random_state=3).fit(rows)
     assert not model.certified_

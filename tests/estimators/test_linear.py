@@ -203,7 +203,9 @@ def test_iterative_solvers_keep_their_history(X):
 
 
 def test_too_few_epochs_are_said(X):
-    with pytest.warns(ConvergenceWarning, match=r"max_iter=2 epochs with a gap of .*spectral"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"max_iter=2 iterations with a gap of .*, or use solver='spectral'"
+    ):
         LinearModularAutoencoder(M, H, 0.9, solver="backfitting", max_iter=2, random_state=0).fit(X)
 
 

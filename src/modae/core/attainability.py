@@ -8,7 +8,7 @@ searched: for d = 1..H-1 and every partition of Md into parts
 .. math:: \sum_{k=1}^{Md} p_{k+(H-d)(M-n_k)} \le d .
 
 A dynamic programme over (k, n_k, running sum) finds the largest left side. One violation proves that
-the allocation is out of reach, and then the gap between loss and bound is genuine.
+the allocation is out of reach: the optimum lies above the bound, by an amount this does not tell.
 """
 
 from __future__ import annotations

@@ -76,23 +76,27 @@ class Moments:
         with np.errstate(over="ignore", invalid="ignore"):
             delta = (other.shift - self.shift) + (other.offset - self.offset)
         largest = float(np.abs(delta).max())
-        unit = max(self.unit, other.unit, unit_of(largest))
-        step = delta / unit
         if not largest <= LARGEST_SPREAD:
             raise out_of_range(largest)
-        between = np.outer(step, (a * b) * step)
+        # Equal rows and equal means vary in no unit, and must not impose theirs on tiny variances.
+        varying = [(share, part) for share, part in ((a, self), (b, other)) if part.covariance.any()]
+        units = [part.unit for _, part in varying] + [unit_of(largest)] * (largest > 0.0)
+        unit = max(units, default=1.0)
+        step = delta / unit
+        covariance = np.outer(step, (a * b) * step)
+        for share, part in varying:
+            covariance += (share * (part.unit / unit) ** 2) * part.covariance
         return Moments(
             weight=self.weight + other.weight,
             shift=self.shift,
             offset=self.offset + b * delta,
-            covariance=a * self._covariance_in(unit) + b * other._covariance_in(unit) + between,
+            covariance=covariance,
             dtype=min(self.dtype, other.dtype, key=lambda dtype: dtype.itemsize),
             unit=unit,
-            cancelled=max(part.cancelled * (part.unit / unit) ** 2 for part in (self, other)),
+            cancelled=max(
+                [part.cancelled * (part.unit / unit) ** 2 for _, part in varying], default=0.0
+            ),
         )
-
-    def _covariance_in(self, unit: float) -> Array:
-        return self.covariance if unit == self.unit else self.covariance * (self.unit / unit) ** 2
 
 
 def moments_of_rows(rows: Rows, weights: Array | None = None) -> Moments:

@@ -129,13 +129,13 @@ class LinearModel:
             )
 
     def warn_if_unfinished(self, stacklevel: int) -> None:
-        """Say that an iterative solver stopped too early."""
+        """Say that a solver stopped too early, and what to do."""
         solution = self.solution
         if not solution.converged:
+            other = "" if solution.solver == "spectral" else ", or use solver='spectral'"
             warn(
-                f"solver={solution.solver!r} stopped after max_iter={self.settings.max_iter} epochs "
-                f"with a gap of {solution.gap:.1e} to the lower bound; raise max_iter, or use "
-                "solver='spectral', which needs no epochs.",
+                f"solver={solution.solver!r} stopped after max_iter={self.settings.max_iter} iterations "
+                f"with a gap of {solution.gap:.1e} to the lower bound; raise max_iter{other}.",
                 ConvergenceWarning,
                 stacklevel=stacklevel + 1,
             )
