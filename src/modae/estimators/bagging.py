@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from modae.core.arrays import Array, swap
 from modae.core.bootstrap import bootstrap_counts
@@ -16,6 +13,7 @@ from modae.core.rows import KeptRows, Rows, mean_row
 from modae.core.spectrum import Spectrum
 from modae.core.stream import Stream
 from modae.estimators.modular import LinearModules, Modules
+from modae.estimators.parallel import in_threads
 from modae.estimators.parameters import check_choice, check_count, check_flag, resolved_components
 from modae.inputs import rows_of
 
@@ -118,15 +116,10 @@ class BaggingAutoencoder(LinearModules):
         check_flag("upcast", self.upcast)
 
     def _module_spectra(self, rows: Rows, seed: int) -> list[Spectrum]:
-        tasks = (
-            delayed(module_spectrum)(rows, seed, module, self.n_components_, self.spectrum)
-            for module in range(self.n_modules)
-        )
-        n_jobs = min(effective_n_jobs(self.n_jobs), self.n_modules)
-        # Threads that share the cores, instead of each using all of them.
-        share = threadpool_limits(max(1, cpu_count() // n_jobs)) if n_jobs > 1 else nullcontext()
-        with share:
-            return list(Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
+        tasks = [
+            (rows, seed, module, self.n_components_, self.spectrum) for module in range(self.n_modules)
+        ]
+        return in_threads(module_spectrum, tasks, self.n_jobs)
 
     def _publish(self, rows: Rows, spectra: list[Spectrum]) -> None:
         axes = np.array([spectrum.axes for spectrum in spectra])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -21,10 +20,11 @@ from modae.estimators.parameters import (
     check_non_negative,
     resolved_components,
 )
+from modae.estimators.path import DiversityPath
 from modae.inputs import collect
 
 
-class LinearModularAutoencoder(LinearModules):
+class LinearModularAutoencoder(DiversityPath, LinearModules):
     r"""A set of linear autoencoders trained together to be good and different.
 
     PCA gives one set of features. This gives ``n_modules`` sets of ``n_components`` features each,
@@ -251,49 +251,45 @@ class LinearModularAutoencoder(LinearModules):
         self._fitted = Fitted(seen.join(new), replace(settings, spectrum=method))
         return self
 
-    def with_diversity(self, diversity: float) -> Self:
-        """A new fitted estimator for another diversity, from the stored spectrum alone.
+    def with_params(
+        self,
+        *,
+        n_modules: int | None = None,
+        n_components: int | None = None,
+        diversity: float | None = None,
+    ) -> Self:
+        """A new fitted estimator of another size or diversity, from the stored spectrum alone.
 
-        It equals a fresh ``fit`` at that diversity with the same ``random_state``.
+        It equals a fresh ``fit`` with the same ``random_state``. The fit keeps
+        ``n_modules * n_components`` principal axes, so make the first fit the largest.
 
         Parameters
         ----------
-        diversity : float
+        n_modules, n_components : int or None
+        diversity : float or None
+            None keeps what this estimator has.
 
         Returns
         -------
         estimator : LinearModularAutoencoder
         """
         check_is_fitted(self)
-        check_diversity(diversity)
+        given = {"n_modules": n_modules, "n_components": n_components, "diversity": diversity}
+        return self._derived(**{name: value for name, value in given.items() if value is not None})
+
+    def _derived(self, **changes: Any) -> Self:
         fitted = self._fitted
-        model = fitted.model.with_diversity(float(diversity))
-        model.warn_if_unfinished(stacklevel=2)
-        changes = {"n_modules": model.settings.n_modules, "diversity": diversity}
-        other = type(self)(**{**self.get_params(deep=False), **changes})
+        params = {**self.get_params(deep=False), "n_modules": fitted.settings.n_modules, **changes}
+        other = type(self)(**params)
+        other._check_parameters()
+        resolved_components(changes.get("n_components"), self.n_features_in_)
+        model = fitted.model.with_settings(**changes)
+        model.warn_if_unfinished(stacklevel=3)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(other, name, getattr(self, name))
         other._fitted = Fitted(fitted.stream, model.settings, model)
         return other
-
-    def path(self, diversities: Iterable[float]) -> Iterator[Self]:
-        """One fitted estimator for each diversity, in the order given, as ``with_diversity`` makes them.
-
-        Parameters
-        ----------
-        diversities : iterable of float
-
-        Returns
-        -------
-        estimators : iterator of LinearModularAutoencoder
-            Each is solved when it is asked for.
-        """
-        check_is_fitted(self)
-        values = list(diversities)
-        for diversity in values:
-            check_diversity(diversity)
-        return (self.with_diversity(diversity) for diversity in values)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_fitted" in vars(self)

@@ -91,9 +91,25 @@ class LinearModel:
         leading = spectrum.leading(settings.n_modules, n_components)
         return cls(leading, replace(settings, n_components=n_components), stream.dtype)
 
-    def with_diversity(self, diversity: float) -> LinearModel:
-        """The model for another diversity on the same axes: the data are not needed again."""
-        return LinearModel(self.spectrum, replace(self.settings, diversity=diversity), self.dtype)
+    def with_settings(self, **changes: Any) -> LinearModel:
+        """The model for another diversity or size on the same axes: the data are not needed again."""
+        settings = replace(self.settings, **changes)
+        sizes = settings.n_modules, int(settings.n_components)
+        self._check_axes(*sizes)
+        same = sizes == (self.settings.n_modules, self.settings.n_components)
+        spectrum = self.spectrum if same else self.spectrum.leading(*sizes)
+        return LinearModel(spectrum, settings, self.dtype)
+
+    def _check_axes(self, n_modules: int, n_components: int) -> None:
+        """Axes that were not kept cannot be had again, unless those kept are all there are."""
+        kept, n_features = self.spectrum.axes.shape
+        asked = self.settings.n_modules * int(self.settings.n_components)
+        all_kept = self.spectrum.rank < asked or kept == n_features
+        if n_modules * n_components > kept and not all_kept:
+            raise ValueError(
+                f"n_modules * n_components must be at most {kept}, the number of principal axes that "
+                f"this fit kept, got {n_modules} * {n_components}: fit with more."
+            )
 
     @property
     def certified(self) -> bool:

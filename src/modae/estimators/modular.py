@@ -30,7 +30,7 @@ class Modules(NamedTuple):
         return centred_product(rows, self.mean, flat.T)
 
 
-class LinearModules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class LinearModules(TransformerMixin, BaseEstimator):
     """Codes and reconstructions by linear modules with orthonormal decoders.
 
     Abstract: a subclass says what its modules are.

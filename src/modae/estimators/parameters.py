@@ -24,6 +24,12 @@ def check_non_negative(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}.")
 
 
+def check_fraction(name: str, value: Any) -> None:
+    """A number strictly between 0 and 1."""
+    if not (_is_number(value) and 0.0 < value < 1.0):
+        raise ValueError(f"{name} must be a number strictly between 0 and 1, got {value!r}.")
+
+
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     """One of a few words."""
     if value not in tuple(choices):

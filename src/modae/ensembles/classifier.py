@@ -1,0 +1,319 @@
+"""ModularClassifier: a vote of classifiers, each on the features of one module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
+
+from modae.core.arrays import Array, Indices
+from modae.ensembles.members import Member
+from modae.ensembles.modular import ModularEnsemble, stacked
+from modae.ensembles.neighbors import NearestNeighborClassifier
+from modae.ensembles.votes import Scores, decide, row_disagreement, vote_shares
+from modae.estimators.parameters import check_choice
+from modae.inputs.dispatch import weights_of
+
+TIE_BREAKS = {"probability": ("probability", "prior"), "prior": ("prior",), "first": ()}
+"""What each ``tie_break`` asks in turn; the first class in sorted order is the last word."""
+
+
+def check_labels(classifier: Any, X: Any, y: Any) -> np.ndarray:
+    """One label for each row of X."""
+    if y is None:
+        name = type(classifier).__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    check_consistent_length(X, y)
+    return y
+
+
+def _all_members_have(method: str, ensemble: Any) -> bool:
+    parts = getattr(ensemble, "estimators_", None) or [part for _, part in ensemble._named_parts()]
+    return all(hasattr(part, method) for part in parts)
+
+
+class ModularClassifier(ClassifierMixin, ModularEnsemble):
+    """A vote of classifiers, each trained on the features of one module.
+
+    A modular extractor turns each row into M sets of features that complement each other. Each set
+    trains a classifier of its own, and the M classifiers vote. Where modules differ, so do the errors of
+    the members, and the vote removes those that are not shared: with ``extractor__diversity`` well
+    chosen the ensemble is far better than its members.
+
+    Parameters
+    ----------
+    extractor : estimator with ``transform_modules``, default=None
+        None means :class:`LinearModularAutoencoder` as it comes. A copy is fitted; an extractor that was
+        fitted elsewhere, for example to many more rows without labels, is used as it is when wrapped:
+        ``FrozenEstimator(extractor)`` (in ``sklearn.frozen``).
+    estimator : classifier or list of (name, classifier), default=None
+        A copy is trained for each module; or one classifier for each module, with names by which their
+        parameters are set. None means :class:`NearestNeighborClassifier`.
+    voting : {"hard", "soft"}, default="hard"
+        "hard": the class that most members predict; probabilities are shares of the votes.
+        "soft": the class with the largest mean of the members' probabilities.
+    tie_break : {"probability", "prior", "first"}, default="probability"
+        Between classes that tie: "probability" takes the one with the larger mean of the members'
+        probabilities (if all members have them), then the one that is more frequent in the training
+        data; "prior" starts with the latter. If that ties too, the first class in sorted order wins,
+        which is all that "first" does.
+    n_jobs : int or None, default=None
+        Members that are trained, or asked, at the same time, in threads that share the cores. The
+        results do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Gives a seed to every ``random_state`` that the extractor and the members leave at None.
+
+    Attributes
+    ----------
+    extractor_ : estimator
+        The fitted extractor.
+    estimators_ : list of classifiers
+        The fitted members, in the order of the modules.
+    classes_ : ndarray of shape (n_classes,)
+    class_prior_ : ndarray of shape (n_classes,)
+        Share of each class in the training data, weighted if ``sample_weight`` was given.
+    n_modules_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the columns of X have names.
+
+    See Also
+    --------
+    ModularClassifierCV : Chooses the diversity by cross-validation.
+
+    Notes
+    -----
+    ``predict`` always returns one of the classes with the largest ``predict_proba``.
+
+    Examples
+    --------
+    >>> from modae import ModularClassifier
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import train_test_split
+    >>> A, B, a, b = train_test_split(*load_digits(return_X_y=True), test_size=0.5, random_state=0)
+    >>> model = ModularClassifier(random_state=0).set_params(extractor__n_components=5)
+    >>> vote = model.set_params(extractor__diversity=0.75).fit(A, a)
+    >>> print(f"{vote.member_scores(B, b).mean():.2f} alone, {vote.score(B, b):.2f} together")
+    0.77 alone, 0.95 together
+    """
+
+    def __init__(
+        self,
+        extractor: Any = None,
+        estimator: Any = None,
+        *,
+        voting: str = "hard",
+        tie_break: str = "probability",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.extractor = extractor
+        self.estimator = estimator
+        self.voting = voting
+        self.tie_break = tie_break
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Fit the extractor to X, and a member to the features of each module and y.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Whatever the extractor takes.
+        y : array-like of shape (n_samples,)
+            Labels: numbers or strings.
+        sample_weight : array-like of shape (n_samples,), optional
+            With metadata routing off it goes to the extractor, if that takes weights, and to all
+            members, which must; with routing on, to whoever requests it.
+        **params : dict
+            Other metadata, only with metadata routing on.
+
+        Returns
+        -------
+        self
+        """
+        check_choice("voting", self.voting, ("hard", "soft"))
+        check_choice("tie_break", self.tie_break, TIE_BREAKS)
+        self._check_names()
+        routed = self._route(sample_weight, params)
+        validate_data(self, X, skip_check_array=True)
+        y = check_labels(self, X, y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        weights = weights_of(sample_weight, len(y))
+        totals = np.bincount(labels, weights=weights, minlength=len(self.classes_))
+        self._fit_parts(X, y, routed)
+        self._check_classes()
+        self.class_prior_ = totals / (totals.sum() or 1.0)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Label that wins the vote.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        features = self._features(X)
+        return np.asarray(self.classes_[self._decision(features, self._shares(features))])
+
+    def predict_proba(self, X: Any) -> Array:
+        """Shares of the votes, or, with ``voting="soft"``, mean of the members' probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        return self._shares(self._features(X))
+
+    @available_if(partial(_all_members_have, "decision_function"))
+    def decision_function(self, X: Any) -> Array:
+        """Mean of the members' decision functions; only if all members have one.
+
+        It ranks rows more finely than shares of votes do. Its largest entry need not be the class that
+        wins the vote.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        scores: Array = stacked(self._ask("decision_function", self._features(X))).mean(axis=0)
+        return scores
+
+    def predict_members(self, X: Any) -> np.ndarray:
+        """Label that each member predicts.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_modules, n_samples)
+        """
+        return np.asarray(self.classes_[self._votes(self._features(X))])
+
+    def member_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """Accuracy of each member alone.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        scores : ndarray of shape (n_modules,)
+        """
+        labels = self.predict_members(X)
+        y = column_or_1d(y)
+        check_consistent_length(labels[0], y)
+        scores: Array = np.average(labels == y, axis=1, weights=weights_of(sample_weight, len(y)))
+        return scores
+
+    def disagreement(self, X: Any) -> Array:
+        """Chance that two members, drawn at random, predict different labels: high where in doubt.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        disagreement : ndarray of shape (n_samples,)
+        """
+        votes = self._votes(self._features(X))
+        return row_disagreement(vote_shares(votes, len(self.classes_)), len(votes))
+
+    def _check_members(self, members: Sequence[Member]) -> None:
+        for member in members:
+            if self.voting == "soft" and not hasattr(member.estimator, "predict_proba"):
+                raise ValueError(
+                    f"voting='soft' needs members with predict_proba, and {member} has none: use "
+                    "voting='hard', or wrap it in CalibratedClassifierCV."
+                )
+
+    def _check_classes(self) -> None:
+        """A member that was fitted elsewhere may know other classes."""
+        for member in self._members():
+            known = getattr(member.estimator, "classes_", self.classes_)
+            if not np.isin(known, self.classes_).all():
+                raise ValueError(
+                    f"{member} knows classes {list(known)}, some of which are not in y, which has "
+                    f"{list(self.classes_)}: fit it to the same labels."
+                )
+
+    def _errors(self, X: Any, y: np.ndarray, sample_weight: Any = None) -> tuple[float, float]:
+        """Error of the vote and mean error of the members, from one round of predictions."""
+        features = self._features(X)
+        votes = self._votes(features)
+        decision = self._decision(features, self._shares(features, votes))
+        weights = weights_of(sample_weight, len(y))
+        wrong = self.classes_[np.vstack([decision, votes])] != y
+        errors = np.average(wrong, axis=1, weights=weights)
+        return float(errors[0]), float(errors[1:].mean())
+
+    def _decision(self, features: Sequence[Array], shares: Array) -> Indices:
+        """Index of the class that wins."""
+        breakers = self._breakers(features)
+        return decide(shares, [breakers[name] for name in TIE_BREAKS[self.tie_break]])
+
+    def _shares(self, features: Sequence[Array], votes: Indices | None = None) -> Array:
+        if self.voting == "soft":
+            return self._mean_probabilities(features)
+        votes = self._votes(features) if votes is None else votes
+        return vote_shares(votes, len(self.classes_))
+
+    def _votes(self, features: Sequence[Array]) -> Indices:
+        """Index of the class that each member predicts, (M, n)."""
+        return np.searchsorted(self.classes_, stacked(self._ask("predict", features)))
+
+    def _mean_probabilities(self, features: Sequence[Array]) -> Array:
+        total = np.zeros((len(features[0]), len(self.classes_)))
+        for estimator, answer in zip(
+            self.estimators_, self._ask("predict_proba", features), strict=True
+        ):
+            total[:, np.searchsorted(self.classes_, estimator.classes_)] += answer
+        return total / len(self.estimators_)
+
+    def _breakers(self, features: Sequence[Array]) -> dict[str, Scores]:
+        def probability(rows: Indices) -> Array:
+            if self.voting == "soft" or not _all_members_have("predict_proba", self):
+                return np.zeros((len(rows), len(self.classes_)))
+            return self._mean_probabilities([each[rows] for each in features])
+
+        def prior(rows: Indices) -> Array:
+            return np.tile(self.class_prior_, (len(rows), 1))
+
+        return {"probability": probability, "prior": prior}
+
+    @staticmethod
+    def _default_member() -> NearestNeighborClassifier:
+        return NearestNeighborClassifier()

@@ -1,0 +1,101 @@
+"""One member for each module: who they are, what they are trained with, and whose fault it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from modae.core.arrays import Array
+from modae.ensembles.composition import Generator, seeded
+from modae.ensembles.routing import Routed
+from modae.estimators.parallel import in_threads
+
+
+class MemberError(ValueError):
+    """A member of an ensemble failed: the message says which module, and why."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One estimator and the module that it is for."""
+
+    module: int
+    name: str
+    estimator: Any
+
+    def __str__(self) -> str:
+        kind = type(self.estimator).__name__
+        named = kind if self.name == "estimator" else f"{self.name!r}, {kind}"
+        return f"module {self.module} ({named})"
+
+    def call(self, method: str, *args: Any, **params: Any) -> Any:
+        """Call a method of the estimator; a failure names the module."""
+        try:
+            return getattr(self.estimator, method)(*args, **params)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise MemberError(f"{self} failed in {method}: {reason}") from error
+
+
+def new_members(estimator: Any, n_modules: int, rng: Generator = None) -> list[Member]:
+    """An unfitted copy for each module; the caller's objects stay as they are."""
+    if isinstance(estimator, (list, tuple)):
+        if len(estimator) != n_modules:
+            raise ValueError(
+                f"estimator must list one member for each of the {n_modules} modules of the extractor, "
+                f"got {len(estimator)}: change the list, or n_modules of the extractor."
+            )
+        named = list(estimator)
+    else:
+        named = [("estimator", estimator)] * n_modules
+    return [
+        Member(module, name, seeded(clone(member), rng)) for module, (name, member) in enumerate(named)
+    ]
+
+
+def fit_members(
+    members: Sequence[Member], features: Sequence[Array], y: Any, routed: Routed, n_jobs: int | None
+) -> list[Any]:
+    """Fit each member to the features of its module, several at a time."""
+
+    def fit(member: Member) -> Any:
+        return member.call("fit", features[member.module], y, **routed[member.name].fit)
+
+    return in_threads(fit, [(member,) for member in members], n_jobs)
+
+
+def ask_members(
+    members: Sequence[Member], method: str, features: Sequence[Array], n_jobs: int | None
+) -> list[Any]:
+    """What a method of each member says of the features of its module."""
+
+    def ask(member: Member) -> Any:
+        return member.call(method, features[member.module])
+
+    return in_threads(ask, [(member,) for member in members], n_jobs)
+
+
+def module_features(extractor: Any, X: Any) -> Sequence[Array]:
+    """Features of each module, checked: one 2-d array of as many rows for each."""
+    features: Sequence[Array] = extractor.transform_modules(X)
+    heights = {np.shape(each)[0] if np.ndim(each) == 2 else None for each in features}
+    if len(heights) != 1 or None in heights:
+        shapes = [np.shape(each) for each in features]
+        raise ValueError(
+            f"transform_modules of {type(extractor).__name__} must return one 2-d array for each "
+            f"module, all with the same number of rows, got shapes {shapes}."
+        )
+    return features
+
+
+def require_modules(extractor: Any) -> None:
+    """An extractor that has modules, or an error that says what one is."""
+    if not hasattr(extractor, "transform_modules"):
+        raise TypeError(
+            "extractor must have a method transform_modules that returns one array of features for each "
+            f"module, as LinearModularAutoencoder and BaggingAutoencoder do, got {extractor!r}."
+        )

@@ -1,0 +1,69 @@
+"""What classifiers and regressors on modules share: extract, train the members, ask them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from modae.core.arrays import Array
+from modae.ensembles.composition import Composition, seeded, two_generators
+from modae.ensembles.members import (
+    Member,
+    ask_members,
+    fit_members,
+    module_features,
+    new_members,
+    require_modules,
+)
+from modae.ensembles.routing import Routed
+
+
+class ModularEnsemble(Composition):
+    """An extractor with modules, and one member for each.
+
+    Abstract: a subclass says what its default member is, and puts the members' answers together.
+    """
+
+    n_jobs: int | None
+    random_state: Any
+
+    def _fit_parts(self, X: Any, y: Any, routed: Routed) -> None:
+        """Fit a copy of the extractor, then a member to the features of each module."""
+        for_extractor, for_members = two_generators(self.random_state)
+        extractor = seeded(clone(self._part("extractor")), for_extractor)
+        require_modules(extractor)
+        self.extractor_ = extractor.fit(X, y, **routed["extractor"].fit)
+        features = module_features(self.extractor_, X)
+        members = new_members(self._part("estimator"), len(features), for_members)
+        self._check_members(members)
+        self.estimators_ = fit_members(members, features, y, routed, self.n_jobs)
+        self.n_modules_ = len(self.estimators_)
+        self._member_names = [member.name for member in members]
+
+    def _ask(self, method: str, features: Sequence[Array]) -> list[Any]:
+        """What each fitted member says of the features of its module."""
+        return ask_members(self._members(), method, features, self.n_jobs)
+
+    def _features(self, X: Any) -> Sequence[Array]:
+        """Features of each module for new rows."""
+        check_is_fitted(self)
+        # The extractor first: it knows best what is wrong with X.
+        features = module_features(self.extractor_, X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return features
+
+    def _members(self) -> list[Member]:
+        named = enumerate(zip(self._member_names, self.estimators_, strict=True))
+        return [Member(module, name, estimator) for module, (name, estimator) in named]
+
+    def _check_members(self, members: Sequence[Member]) -> None:
+        """Whether these members can do what the ensemble needs of them."""
+
+
+def stacked(answers: Sequence[Any]) -> np.ndarray:
+    """Answers of the members as one array, the member first."""
+    return np.stack([np.asarray(answer) for answer in answers])

@@ -1,0 +1,221 @@
+"""ModularRegressor: a mean of regressors, each on the features of one module."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from modae.core.arrays import Array
+from modae.ensembles.conformal import Calibration
+from modae.ensembles.modular import ModularEnsemble, stacked
+from modae.ensembles.neighbors import NearestNeighborRegressor
+from modae.estimators.parameters import check_choice, check_fraction
+
+AGGREGATES: dict[str, Any] = {"mean": np.mean, "median": np.median}
+
+
+class ModularRegressor(RegressorMixin, ModularEnsemble):
+    """A mean of regressors, each trained on the features of one module.
+
+    The same idea as :class:`ModularClassifier`. By the ambiguity decomposition the squared error of the
+    mean is the mean squared error of the members minus their spread, so members that differ gain.
+
+    Parameters
+    ----------
+    extractor : estimator with ``transform_modules``, default=None
+        None means :class:`LinearModularAutoencoder` as it comes; ``FrozenEstimator(extractor)`` is used
+        as it is.
+    estimator : regressor or list of (name, regressor), default=None
+        A copy is trained for each module; or one regressor for each module, with names. None means
+        :class:`NearestNeighborRegressor`. (Linear regressors on linear modules give one linear model
+        again: see :class:`LinearModularRegressor`.)
+    aggregate : {"mean", "median"}, default="mean"
+        How the predictions of the members become one.
+    calibrate : float or None, default=None
+        Share of the training rows to hold out for intervals, in (0, 1); the members are then trained on
+        the rest, and ``predict_interval`` works. None holds out nothing.
+    n_jobs : int or None, default=None
+        Members that are trained, or asked, at the same time.
+    random_state : int, RandomState instance or None, default=None
+        Gives a seed to every ``random_state`` that the extractor and the members leave at None, and
+        draws the rows held out.
+
+    Attributes
+    ----------
+    extractor_ : estimator
+    estimators_ : list of regressors
+        The fitted members, in the order of the modules.
+    calibration_ : Calibration
+        Sorted absolute residuals of the rows held out; only with ``calibrate``.
+    n_modules_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the columns of X have names.
+
+    Examples
+    --------
+    >>> from modae import ModularRegressor
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ModularRegressor(estimator=KNeighborsRegressor(15), calibrate=0.25, random_state=0)
+    >>> model = model.set_params(extractor__n_components=3).fit(X[:300], y[:300])
+    >>> low, high = model.predict_interval(X[300:], coverage=0.9).T
+    >>> print(f"{((low <= y[300:]) & (y[300:] <= high)).mean():.2f} of new rows are inside")
+    0.98 of new rows are inside
+    """
+
+    def __init__(
+        self,
+        extractor: Any = None,
+        estimator: Any = None,
+        *,
+        aggregate: str = "mean",
+        calibrate: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.extractor = extractor
+        self.estimator = estimator
+        self.aggregate = aggregate
+        self.calibrate = calibrate
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Fit the extractor to X, and a member to the features of each module and y.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Whatever the extractor takes.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+            With metadata routing off it goes to the extractor, if that takes weights, and to all
+            members, which must; with routing on, to whoever requests it. Not with ``calibrate``.
+        **params : dict
+            Other metadata, only with metadata routing on, and not with ``calibrate``.
+
+        Returns
+        -------
+        self
+        """
+        check_choice("aggregate", self.aggregate, AGGREGATES)
+        self._check_names()
+        routed = self._route(sample_weight, params)
+        validate_data(self, X, skip_check_array=True)
+        y = self._check_targets(X, y)
+        if self.calibrate is None:
+            self._fit_parts(X, y, routed)
+            return self
+        check_fraction("calibrate", self.calibrate)
+        if sample_weight is not None or params:
+            raise ValueError("calibrate does not work with weights or other metadata: leave one out.")
+        return self._fit_calibrated(X, y)
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Mean, or median, of the members' predictions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Whether to return the spread of the members too.
+
+        Returns
+        -------
+        targets : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        std : ndarray of the same shape, only if ``return_std``
+            Standard deviation over the members. It says where they disagree; it is *not* calibrated, and
+            not an error bar: use ``calibrate`` and ``predict_interval`` for that.
+        """
+        members = self.predict_members(X)
+        prediction = AGGREGATES[self.aggregate](members, axis=0)
+        return (prediction, members.std(axis=0)) if return_std else prediction
+
+    def predict_members(self, X: Any) -> Array:
+        """Prediction of each member.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        targets : ndarray of shape (n_modules, n_samples) or (n_modules, n_samples, n_targets)
+        """
+        return stacked(self._ask("predict", self._features(X)))
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+        """Intervals that hold the targets of a share of new rows, by split-conformal prediction.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        coverage : float, default=0.9
+            Share of new rows, in (0, 1), for each target by itself.
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_samples, 2) or (n_samples, n_targets, 2)
+            Lower and upper end.
+        """
+        check_is_fitted(self)
+        check_fraction("coverage", coverage)
+        if not hasattr(self, "calibration_"):
+            raise ValueError(
+                "predict_interval needs rows that no member was trained on: fit with calibrate, for "
+                "example calibrate=0.25."
+            )
+        prediction = self.predict(X)
+        width = self.calibration_.half_width(float(coverage))
+        half = width if prediction.ndim == 2 else width[0]
+        return np.stack([prediction - half, prediction + half], axis=-1)
+
+    def member_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """R^2 of each member alone.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        scores : ndarray of shape (n_modules,)
+        """
+        members = self.predict_members(X)
+        return np.array([r2_score(y, each, sample_weight=sample_weight) for each in members])
+
+    def _check_targets(self, X: Any, y: Any) -> Array:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        check_consistent_length(X, y)
+        return y
+
+    def _fit_calibrated(self, X: Any, y: Array) -> Self:
+        """Train on a part of the rows, and remember how far off the predictions for the others are."""
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        train, held, y_train, y_held = train_test_split(
+            X, y, test_size=float(self.calibrate or 0.0), random_state=seed
+        )
+        self._fit_parts(train, y_train, self._route(None, {}))
+        self.calibration_ = Calibration.of(self.predict(held), y_held)
+        return self
+
+    @staticmethod
+    def _default_member() -> NearestNeighborRegressor:
+        return NearestNeighborRegressor()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,295 @@
+"""ModularClassifierCV: the diversity, and the sizes if asked, by cross-validation."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import get_scorer
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, indexable
+
+from modae.core.arrays import Array
+from modae.ensembles.classifier import ModularClassifier, check_labels
+from modae.ensembles.composition import Composition, two_generators
+from modae.ensembles.folds import (
+    Candidate,
+    Fold,
+    fit_for_all,
+    make_candidates,
+    make_folds,
+    require_path,
+)
+from modae.ensembles.neighbors import NearestNeighborClassifier
+from modae.ensembles.progress import progress_bar
+from modae.ensembles.selection import RULES, Outcome, choose, results_table
+from modae.estimators.parallel import in_threads
+from modae.estimators.parameters import check_choice, check_diversity
+from modae.inputs import rows_of
+
+DIVERSITIES = tuple(round(0.1 * step, 1) for step in range(11))
+"""Candidates where none are given: 0, 0.1, ..., 1."""
+
+
+def _best_has(method: str, search: Any) -> bool:
+    return hasattr(getattr(search, "best_estimator_", None) or search._candidate_model(None), method)
+
+
+class ModularClassifierCV(ClassifierMixin, Composition):
+    """A :class:`ModularClassifier` whose diversity is chosen by cross-validation.
+
+    Diversity is what makes the ensemble better than its members, and how much is best depends on the
+    data. On each fold one decomposition serves every candidate, whatever its diversity and its sizes, so
+    the search costs little more than training the members.
+
+    Parameters
+    ----------
+    extractor : estimator with ``with_params``, default=None
+        None means :class:`LinearModularAutoencoder` as it comes. ``FrozenEstimator`` of a fitted one is
+        never fitted again: candidates come from its spectrum.
+    estimator : classifier or list of (name, classifier), default=None
+        The members, as in :class:`ModularClassifier`.
+    diversities : sequence of float, default=None
+        Candidates; None means 0, 0.1, ..., 1.
+    n_modules, n_components : int or sequence of int, default=None
+        Candidates for the sizes; None keeps those of the extractor.
+    cv : int, splitter or iterable of (train, test), default=None
+        Folds; None means 5, stratified.
+    scoring : str, callable or None, default=None
+        What is maximised, as in ``GridSearchCV``; None means accuracy.
+    rule : {"best", "one_standard_error"}, default="best"
+        Take the candidate with the best mean score, or the simplest one (fewest components in all,
+        then least diversity) that is within one standard error of it.
+    voting, tie_break : str
+        As in :class:`ModularClassifier`.
+    n_jobs : int or None, default=None
+        Candidates that are tried at the same time, in threads.
+    random_state : int, RandomState instance or None, default=None
+        As in :class:`ModularClassifier`; the same for all candidates.
+    verbose : bool, default=False
+        Whether to show a progress bar (needs ``rich``).
+
+    Attributes
+    ----------
+    best_estimator_ : ModularClassifier
+        Fitted to all rows with the chosen parameters.
+    best_params_ : dict
+        Its ``n_modules``, ``n_components`` and ``diversity``.
+    best_index_ : int
+    best_score_ : float
+        Mean score of the chosen candidate.
+    cv_results_ : dict of arrays
+        For each candidate ``params``, ``param_...``, ``mean_test_score``, ``std_test_score``,
+        ``rank_test_score``; and, as ``split{k}_...``, ``mean_...`` and ``se_...`` (standard error over
+        the folds), ``test_score``, ``ensemble_error`` and ``individual_error``, the mean error of single
+        members.
+    classes_ : ndarray of shape (n_classes,)
+    n_splits_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the columns of X have names.
+
+    Examples
+    --------
+    >>> from modae import ModularClassifierCV
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> search = ModularClassifierCV(n_components=[5], random_state=0).fit(X[:1000], y[:1000])
+    >>> search.best_params_["diversity"], round(search.score(X[1000:], y[1000:]), 2)
+    (0.6, 0.9)
+    """
+
+    def __init__(
+        self,
+        extractor: Any = None,
+        estimator: Any = None,
+        *,
+        diversities: Any = None,
+        n_modules: Any = None,
+        n_components: Any = None,
+        cv: Any = None,
+        scoring: Any = None,
+        rule: str = "best",
+        voting: str = "hard",
+        tie_break: str = "probability",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.extractor = extractor
+        self.estimator = estimator
+        self.diversities = diversities
+        self.n_modules = n_modules
+        self.n_components = n_components
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.voting = voting
+        self.tie_break = tie_break
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Try all candidates on all folds, and fit the chosen one to all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            For the fits, as in :class:`ModularClassifier`, and for the scores.
+
+        Returns
+        -------
+        self
+        """
+        check_choice("rule", self.rule, RULES)
+        self._check_names()
+        require_path(self._part("extractor"))
+        rows_of(X, self, reset=True)  # what is wrong with X is said here, and not by a fold
+        y = check_labels(self, X, y)
+        X, sample_weight = indexable(X, sample_weight)
+        candidates = self._candidates()
+        folds = make_folds(self.cv, X, y)
+        outcomes = self._outcomes(candidates, folds, X, y, sample_weight)
+        self._choose(candidates, outcomes)
+        model = self._candidate_model(self._chosen_extractor())
+        self.best_estimator_ = model.fit(X, y, sample_weight)
+        self.classes_ = self.best_estimator_.classes_
+        self.n_splits_ = len(folds)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Label that wins the vote of the chosen ensemble.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        return self._best().predict(X)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Shares of the votes, or mean probabilities, of the chosen ensemble.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        return self._best().predict_proba(X)
+
+    @available_if(partial(_best_has, "decision_function"))
+    def decision_function(self, X: Any) -> Array:
+        """Mean of the members' decision functions, if all members have one.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        return self._best().decision_function(X)
+
+    def _best(self) -> ModularClassifier:
+        check_is_fitted(self)
+        best: ModularClassifier = self.best_estimator_
+        return best
+
+    def _candidates(self) -> list[Candidate]:
+        diversities = DIVERSITIES if self.diversities is None else list(self.diversities)
+        for diversity in diversities:
+            check_diversity(diversity)
+        candidates = make_candidates(
+            self._part("extractor"),
+            self.n_features_in_,
+            diversities,
+            self.n_modules,
+            self.n_components,
+        )
+        if not candidates:
+            raise ValueError("diversities, n_modules and n_components must not be empty.")
+        return candidates
+
+    def _outcomes(
+        self, candidates: list[Candidate], folds: list[Fold], X: Any, y: np.ndarray, weights: Any
+    ) -> list[list[Outcome]]:
+        """One outcome for each candidate and fold."""
+        with progress_bar("folds", len(folds), shown=bool(self.verbose)) as advance:
+
+            def extract(fold: Fold) -> Any:
+                routed = self._route(fold.part(weights, "train"), {})
+                for_extractor, _ = two_generators(self.random_state)
+                rows, labels = fold.part(X, "train"), fold.part(y, "train")
+                params = routed["extractor"].fit
+                fitted = fit_for_all(
+                    self._part("extractor"), candidates, rows, labels, params, for_extractor
+                )
+                advance()
+                return fitted
+
+            extractors = in_threads(extract, [(fold,) for fold in folds], self.n_jobs)
+        total = len(candidates) * len(folds)
+        with progress_bar("candidates", total, shown=bool(self.verbose)) as advance:
+
+            def attempt(candidate: Candidate, fold: Fold, extractor: Any) -> Outcome:
+                outcome = self._attempt(candidate, fold, extractor, X, y, weights)
+                advance()
+                return outcome
+
+            pairs = list(zip(folds, extractors, strict=True))
+            tasks = [(candidate, *pair) for candidate in candidates for pair in pairs]
+            outcomes = in_threads(attempt, tasks, self.n_jobs)
+        return [outcomes[start : start + len(folds)] for start in range(0, total, len(folds))]
+
+    def _attempt(
+        self, candidate: Candidate, fold: Fold, extractor: Any, X: Any, y: np.ndarray, weights: Any
+    ) -> Outcome:
+        """Members for one candidate, trained and tested on one fold."""
+        model = self._candidate_model(FrozenEstimator(extractor.with_params(**candidate)))
+        model.fit(fold.part(X, "train"), fold.part(y, "train"), fold.part(weights, "train"))
+        rows, labels = fold.part(X, "test"), fold.part(y, "test")
+        importance = fold.part(weights, "test")
+        ensemble, individual = model._errors(rows, labels, importance)
+        if self.scoring is None:
+            return Outcome(1.0 - ensemble, ensemble, individual)
+        given = {} if importance is None else {"sample_weight": importance}
+        score = get_scorer(self.scoring)(model, rows, labels, **given)
+        return Outcome(float(score), ensemble, individual)
+
+    def _candidate_model(self, extractor: Any) -> ModularClassifier:
+        return ModularClassifier(
+            extractor,
+            self.estimator,
+            voting=self.voting,
+            tie_break=self.tie_break,
+            random_state=self.random_state,
+        )
+
+    def _choose(self, candidates: list[Candidate], outcomes: list[list[Outcome]]) -> None:
+        self.cv_results_ = results_table(candidates, outcomes)
+        self.best_index_ = choose(self.cv_results_, self.rule)
+        self.best_params_ = dict(candidates[self.best_index_])
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+
+    def _chosen_extractor(self) -> Any:
+        extractor = self._part("extractor")
+        if isinstance(extractor, FrozenEstimator):
+            return FrozenEstimator(extractor.with_params(**self.best_params_))
+        return clone(extractor).set_params(**self.best_params_)
+
+    @staticmethod
+    def _default_member() -> NearestNeighborClassifier:
+        return NearestNeighborClassifier()
