@@ -10,18 +10,47 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from modae import core as core
+    from modae import datasets as datasets
+    from modae import display as display
+    from modae import metrics as metrics
+    from modae.ensembles.classifier import ModularClassifier as ModularClassifier
+    from modae.ensembles.neighbors import NearestNeighborClassifier as NearestNeighborClassifier
+    from modae.ensembles.neighbors import NearestNeighborRegressor as NearestNeighborRegressor
+    from modae.ensembles.regressor import ModularRegressor as ModularRegressor
+    from modae.ensembles.tuning import ModularClassifierCV as ModularClassifierCV
     from modae.estimators.bagging import BaggingAutoencoder as BaggingAutoencoder
     from modae.estimators.linear import LinearModularAutoencoder as LinearModularAutoencoder
+    from modae.estimators.regression import LinearModularRegressor as LinearModularRegressor
 
 _HOMES = {
     "BaggingAutoencoder": "modae.estimators.bagging",
     "LinearModularAutoencoder": "modae.estimators.linear",
+    "LinearModularRegressor": "modae.estimators.regression",
+    "ModularClassifier": "modae.ensembles.classifier",
+    "ModularClassifierCV": "modae.ensembles.tuning",
+    "ModularRegressor": "modae.ensembles.regressor",
+    "NearestNeighborClassifier": "modae.ensembles.neighbors",
+    "NearestNeighborRegressor": "modae.ensembles.neighbors",
 }
 """Public name -> module that defines it."""
 
-_SUBMODULES = frozenset({"core"})
+_SUBMODULES = frozenset({"core", "datasets", "display", "metrics"})
 
-__all__ = ["BaggingAutoencoder", "LinearModularAutoencoder", "__version__", "core"]
+__all__ = [
+    "BaggingAutoencoder",
+    "LinearModularAutoencoder",
+    "LinearModularRegressor",
+    "ModularClassifier",
+    "ModularClassifierCV",
+    "ModularRegressor",
+    "NearestNeighborClassifier",
+    "NearestNeighborRegressor",
+    "__version__",
+    "core",
+    "datasets",
+    "display",
+    "metrics",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,94 @@
+"""One picture of each display: ``python docs/pictures/displays.py`` writes docs/images/display-*.png.
+
+The data are the 1,797 digits of scikit-learn and, for the densities and the decision regions, three
+clusters in the plane.
+"""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+
+from modae import (
+    BaggingAutoencoder,
+    LinearModularAutoencoder,
+    ModularClassifier,
+    ModularClassifierCV,
+)
+from modae.datasets import make_gaussian_mixture
+from modae.display import (
+    AllocationDisplay,
+    DecisionRegionDisplay,
+    DiversityPathDisplay,
+    ModuleDensityDisplay,
+    ReconstructionDisplay,
+)
+
+IMAGES = Path(__file__).parents[1] / "images"
+CENTRES = [[-1.2, -0.6], [1.2, -0.6], [0.0, 1.2]]
+FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
+
+
+def cross_validated(model, X, y):
+    """Error and standard error over the folds."""
+    errors = 1.0 - cross_val_score(model, X, y, cv=FOLDS)
+    return errors.mean(), errors.std(ddof=1) / np.sqrt(len(errors))
+
+
+def diversity_path(X, y):
+    search = ModularClassifierCV(
+        diversities=np.linspace(0.0, 1.0, 21), n_components=[5], cv=FOLDS, random_state=0
+    ).fit(X, y)
+    bagging = ModularClassifier(BaggingAutoencoder(n_components=5), random_state=0)
+    rivals = {
+        "Bagging Autoencoders": bagging,
+        "random forest on the pixels": RandomForestClassifier(300, random_state=0),
+    }
+    baseline = {name: cross_validated(model, X, y) for name, model in rivals.items()}
+    return DiversityPathDisplay.from_estimator(search, baseline=baseline)
+
+
+def allocation(X):
+    return AllocationDisplay.from_estimator(LinearModularAutoencoder(10, 5, random_state=0).fit(X))
+
+
+def densities():
+    X, y = make_gaussian_mixture(1500, means=CENTRES, standard_deviation=0.45, random_state=0)
+    model = LinearModularAutoencoder(3, 1, 0.9, random_state=0).fit(X)
+    return ModuleDensityDisplay.from_estimator(model, X, y)
+
+
+def reconstruction(X):
+    model = LinearModularAutoencoder(10, 5, 0.8, random_state=0).fit(X)
+    return ReconstructionDisplay.from_estimator(model, X)
+
+
+def decision_regions():
+    X, y = make_gaussian_mixture(300, means=CENTRES, standard_deviation=0.6, random_state=0)
+    extractor = LinearModularAutoencoder(11, 1, 0.9)
+    model = ModularClassifier(extractor, GaussianNB(), random_state=0).fit(X, y)
+    return DecisionRegionDisplay.from_estimator(model, X, y)
+
+
+def main():
+    X, y = load_digits(return_X_y=True)
+    displays = {
+        "diversity-path": diversity_path(X, y),
+        "allocation": allocation(X),
+        "densities": densities(),
+        "reconstruction": reconstruction(X),
+        "decision-regions": decision_regions(),
+    }
+    for name, display in displays.items():
+        target = IMAGES / f"display-{name}.png"
+        display.figure_.savefig(target, dpi=130)
+        print(f"docs/images/{target.name}: {target.stat().st_size // 1000} kB")
+    plt.close("all")
+
+
+if __name__ == "__main__":
+    main()

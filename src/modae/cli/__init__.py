@@ -1,0 +1,15 @@
+"""The command ``modae``. Heavy imports wait until a command needs them, so that help is quick."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; without the packages for it, say how to install them."""
+    try:
+        from modae.cli.app import app
+    except ImportError as missing:
+        print(f'The command line needs {missing.name}: pip install "modae[cli]"', file=sys.stderr)
+        raise SystemExit(3) from None
+    app()

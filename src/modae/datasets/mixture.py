@@ -1,0 +1,157 @@
+"""Points from a mixture of Gaussians, as in sections 3 and 5.1 of the paper."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from modae.core.arrays import Array, Indices
+from modae.estimators.parameters import check_count, check_flag, check_non_negative
+
+_DEFAULT_CLUSTERS, _DEFAULT_FEATURES = 10, 100
+
+
+def make_gaussian_mixture(
+    n_samples: int = 1000,
+    n_features: int | None = None,
+    n_clusters: int | None = None,
+    *,
+    means: ArrayLike | None = None,
+    standard_deviation: float = 0.25,
+    covariances: ArrayLike | None = None,
+    random_state: Any = None,
+    return_means: bool = False,
+) -> tuple[NDArray[Any], ...]:
+    r"""Draw points from an equally weighted mixture of Gaussians.
+
+    Each point chooses one of the K clusters, all with the same probability, and is then drawn from
+
+    .. math:: \mathcal N(\mu_k, \Sigma_k), \qquad \mu_k \sim \mathcal N(0, I),
+        \qquad \Sigma_k = \sigma^2 I .
+
+    This is the mixture of section 3 of the paper, which gives :math:`\sigma = 0.25` and 1,000 points,
+    but neither K nor the dimension. With means and covariances of your own it is any other mixture, such
+    as the three clusters in the plane of section 5.1.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Number of points.
+    n_features : int, optional
+        Dimension. The default is that of ``means``, or of ``covariances``, or else 100.
+    n_clusters : int, optional
+        K. The default is the number of ``means``, or of ``covariances``, or else 10.
+    means : array-like of shape (n_clusters, n_features), optional
+        Centres of the clusters. The default draws them from the standard normal distribution.
+    standard_deviation : float, default=0.25
+        Spread of spherical clusters in every direction; not used if ``covariances`` are given.
+    covariances : array-like of shape ([n_clusters,] n_features, n_features), optional
+        One covariance for all clusters, or one for each. A singular one makes a flat cluster.
+    random_state : int, RandomState instance or None, default=None
+        The same integer gives the same points. Means are drawn first and do not depend on
+        ``n_samples``.
+    return_means : bool, default=False
+        Whether to return the means too.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The points.
+    y : ndarray of shape (n_samples,)
+        The cluster of each point.
+    means : ndarray of shape (n_clusters, n_features)
+        Only if ``return_means``.
+
+    Examples
+    --------
+    >>> from modae.datasets import make_gaussian_mixture
+    >>> X, y = make_gaussian_mixture(1000, n_features=20, n_clusters=5, random_state=0)
+    >>> X.shape, y.max()
+    ((1000, 20), np.int64(4))
+
+    Three clusters in the plane, stretched along the first axis:
+
+    >>> X, y = make_gaussian_mixture(
+    ...     300, means=[[0, 1], [-1, -1], [1, -1]], covariances=[[0.5, 0], [0, 0.1]], random_state=0
+    ... )
+    >>> X.shape
+    (300, 2)
+    """
+    check_count("n_samples", n_samples)
+    check_non_negative("standard_deviation", standard_deviation)
+    check_flag("return_means", return_means)
+    rng = check_random_state(random_state)
+    spread = None if covariances is None else _numbers("covariances", covariances)
+    centres = _centres(means, n_features, n_clusters, spread, rng)
+    roots = None if spread is None else _square_roots(spread, *centres.shape)
+    y = rng.randint(len(centres), size=n_samples)
+    normal = rng.standard_normal((n_samples, centres.shape[1]))
+    X = centres[y] + (standard_deviation * normal if roots is None else _coloured(normal, roots, y))
+    return (X, y, centres) if return_means else (X, y)
+
+
+def _centres(
+    means: ArrayLike | None,
+    n_features: int | None,
+    n_clusters: int | None,
+    covariances: Array | None,
+    rng: np.random.RandomState,
+) -> Array:
+    """The means as given, or drawn."""
+    if means is None:
+        implied = covariances.shape if covariances is not None and covariances.ndim > 1 else ()
+        clusters = _size("n_clusters", n_clusters, implied[:-2] or (_DEFAULT_CLUSTERS,))
+        features = _size("n_features", n_features, implied[-1:] or (_DEFAULT_FEATURES,))
+        return rng.standard_normal((clusters, features))
+    centres = _numbers("means", means)
+    if centres.ndim != 2 or 0 in centres.shape:
+        raise ValueError(f"means must have shape (n_clusters, n_features), got {centres.shape}.")
+    _check_agreement("n_clusters", n_clusters, len(centres))
+    _check_agreement("n_features", n_features, centres.shape[1])
+    return centres
+
+
+def _size(name: str, value: int | None, implied: tuple[int, ...]) -> int:
+    """The number as given, checked, or what the other parameters imply."""
+    if value is None:
+        return implied[0]
+    check_count(name, value)
+    return value
+
+
+def _check_agreement(name: str, value: int | None, found: int) -> None:
+    if value is not None and value != found:
+        raise ValueError(f"{name} must be {found}, as in means, or left out, got {value!r}.")
+
+
+def _numbers(name: str, value: ArrayLike) -> Array:
+    array = np.array(value, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite numbers, got {value!r}.")
+    return array
+
+
+def _square_roots(covariances: Array, n_clusters: int, n_features: int) -> Array:
+    """The symmetric square root of each covariance, (K, D, D)."""
+    one, each = (n_features, n_features), (n_clusters, n_features, n_features)
+    if covariances.shape not in (one, each):
+        raise ValueError(f"covariances must have shape {one} or {each}, got {covariances.shape}.")
+    stack = np.broadcast_to(covariances, each)
+    eigenvalues, axes = np.linalg.eigh(stack)
+    scale = np.abs(eigenvalues).max(axis=-1, keepdims=True)
+    symmetric = np.abs(stack - stack.swapaxes(1, 2)) <= 1e-10 * scale[..., None]
+    if not symmetric.all() or (eigenvalues < -1e-10 * scale).any():
+        raise ValueError("covariances must be symmetric and positive semidefinite: one is not.")
+    return axes * np.sqrt(np.maximum(eigenvalues, 0.0))[:, None, :] @ axes.swapaxes(1, 2)
+
+
+def _coloured(normal: Array, roots: Array, y: Indices) -> Array:
+    """Standard normal rows, each multiplied by the square root of its cluster's covariance."""
+    coloured = np.empty_like(normal)
+    for cluster in np.unique(y):
+        rows = y == cluster
+        coloured[rows] = normal[rows] @ roots[cluster]
+    return coloured

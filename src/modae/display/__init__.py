@@ -1,0 +1,20 @@
+"""Pictures of modular features and of the ensembles on them. They need ``pip install "modae[plot]"``.
+
+Each display computes once and draws as often as wanted, as those of scikit-learn do:
+``from_estimator`` computes and draws, ``plot`` draws again, and the constructor takes results that are
+already there.
+"""
+
+from modae.display.allocation import AllocationDisplay
+from modae.display.densities import ModuleDensityDisplay
+from modae.display.diversity_path import DiversityPathDisplay
+from modae.display.reconstruction import ReconstructionDisplay
+from modae.display.regions import DecisionRegionDisplay
+
+__all__ = [
+    "AllocationDisplay",
+    "DecisionRegionDisplay",
+    "DiversityPathDisplay",
+    "ModuleDensityDisplay",
+    "ReconstructionDisplay",
+]

@@ -1,0 +1,205 @@
+"""ModuleDensityDisplay: how the features of a module tell classes apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import gaussian_kde
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from modae.core.arrays import Array
+from modae.display.parts import chosen_indices, extractor_of
+from modae.display.style import (
+    BAND_OPACITY,
+    axes_grid,
+    class_colours,
+    class_legend,
+    open_frame,
+    pyplot,
+)
+from modae.ensembles.members import module_features
+from modae.estimators.parameters import check_count
+
+_FINEST = 0.02
+"""Values of a class within this fraction of the range of the feature are drawn as one peak so wide."""
+
+_MARGIN = 0.15
+"""How far curves go beyond the data, as a fraction of their range."""
+
+
+class ModuleDensityDisplay:
+    """Density of each class along features of single modules.
+
+    Each panel is one feature of one module: a projection of the data on a line. Where the curves of two
+    classes lie apart, this feature tells them apart. Diverse modules separate different classes.
+
+    Parameters
+    ----------
+    grids : array-like of shape (n_components, n_modules, n_points)
+        Values of the feature at which the densities of a panel are known.
+    densities : array-like of shape (n_components, n_modules, n_classes, n_points)
+    classes : sequence of length n_classes
+        Names of the classes.
+    modules, components : sequence of int
+        Numbers of the modules and of the components that are shown.
+
+    Attributes
+    ----------
+    lines_ : list of Line2D
+        One for each class in each panel, panel by panel.
+    legend_ : Legend
+    axes_ : ndarray of Axes of shape (n_components, n_modules)
+    figure_ : Figure
+
+    Examples
+    --------
+    >>> from modae import LinearModularAutoencoder
+    >>> from modae.display import ModuleDensityDisplay
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearModularAutoencoder(5, 2, random_state=0).fit(X)
+    >>> display = ModuleDensityDisplay.from_estimator(model, X, y, modules=[0, 3])
+    >>> display.densities.shape  # components, modules, classes, points
+    (1, 2, 3, 200)
+    """
+
+    def __init__(
+        self,
+        *,
+        grids: ArrayLike,
+        densities: ArrayLike,
+        classes: Sequence[Any] | np.ndarray,
+        modules: Sequence[int],
+        components: Sequence[int],
+    ) -> None:
+        self.grids, self.densities = np.asarray(grids), np.asarray(densities)
+        self.classes, self.modules, self.components = list(classes), list(modules), list(components)
+        panels = (len(self.components), len(self.modules))
+        points = self.grids.shape[-1:]
+        for name, array, wanted in (
+            ("grids", self.grids, (*panels, *points)),
+            ("densities", self.densities, (*panels, len(self.classes), *points)),
+        ):
+            if array.shape != wanted:
+                raise ValueError(f"{name} must have shape {wanted}, got {array.shape}.")
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        modules: int | Sequence[int] | None = None,
+        component: int | Sequence[int] = 0,
+        n_points: int = 200,
+        ax: Any = None,
+    ) -> Self:
+        """Draw kernel densities of the classes along chosen features.
+
+        Parameters
+        ----------
+        estimator : fitted estimator with ``transform_modules``
+            Or an ensemble on one, such as a fitted ``ModularClassifier``.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels.
+        modules : int, sequence of int, or None, default=None
+            None means the first three, one column of panels for each.
+        component : int or sequence of int, default=0
+            Which component of these modules; several make several rows of panels.
+        n_points : int, default=200
+            Points of each curve.
+        ax : Figure, sequence of Axes, or None, default=None
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : ModuleDensityDisplay
+        """
+        pyplot()
+        check_count("n_points", n_points, minimum=2)
+        labels = column_or_1d(y)
+        features = module_features(extractor_of(estimator), X)
+        check_consistent_length(features[0], labels)
+        width = min(each.shape[1] for each in features)
+        wanted = range(min(3, len(features))) if modules is None else modules
+        columns = chosen_indices("modules", wanted, len(features))
+        rows = chosen_indices("component", component, width)
+        classes = np.unique(labels)
+        panels = [
+            [_panel(np.asarray(features[i])[:, h], labels, classes, n_points) for i in columns]
+            for h in rows
+        ]
+        display = cls(
+            grids=[[grid for grid, _ in row] for row in panels],
+            densities=[[curves for _, curves in row] for row in panels],
+            classes=classes,
+            modules=columns,
+            components=rows,
+        )
+        return display.plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw, into new axes or into those given.
+
+        Parameters
+        ----------
+        ax : Figure, Axes, sequence of Axes, or None, default=None
+            Where to put the axes, or these: one for each panel, row by row.
+
+        Returns
+        -------
+        self
+        """
+        shape = (len(self.components), len(self.modules))
+        size = (1.0 + 2.4 * shape[1], 0.4 + 1.9 * shape[0])
+        self.axes_ = axes_grid(ax, shape, size)
+        self.figure_ = self.axes_[0, 0].figure
+        self.lines_: list[Any] = []
+        for (row, column), panel in np.ndenumerate(self.axes_):
+            self._draw_panel(panel, self.grids[row, column], self.densities[row, column])
+            panel.set_xlabel(f"component {self.components[row]}")
+        for panel, module in zip(self.axes_[0], self.modules, strict=True):
+            panel.set_title(f"module {module}", fontsize="medium")
+        for panel in self.axes_[:, 0]:
+            panel.set_ylabel("density")
+        self.legend_ = class_legend(self.axes_[0, -1])
+        return self
+
+    def _draw_panel(self, ax: Any, grid: Array, curves: Array) -> None:
+        colours = class_colours(len(self.classes))
+        for name, curve, colour in zip(self.classes, curves, colours, strict=True):
+            self.lines_ += ax.plot(grid, curve, color=colour, linewidth=1.5, label=str(name))
+            ax.fill_between(grid, curve, color=colour, alpha=BAND_OPACITY, linewidth=0)
+        ax.set_ylim(bottom=0.0)
+        # Only where densities lie high or low matters.
+        ax.set_yticks([])
+        open_frame(ax)
+
+
+def _panel(values: Array, labels: np.ndarray, classes: np.ndarray, n_points: int) -> tuple[Array, Array]:
+    """Points along one feature, and the density of each class there."""
+    low, high = float(values.min()), float(values.max())
+    span = _span(low, high)
+    grid = np.linspace(low - _MARGIN * span, high + _MARGIN * span, n_points)
+    curves = [_density(values[labels == name], grid, _FINEST * span) for name in classes]
+    return grid, np.array(curves)
+
+
+def _span(low: float, high: float) -> float:
+    """Range of a feature; of a constant one, which has none, its size, or 1 if that is smaller."""
+    size = max(abs(low), abs(high))
+    is_constant = high - low <= max(1e-9 * size, 1e-100)
+    return max(size, 1.0) if is_constant else high - low
+
+
+def _density(values: Array, grid: Array, finest: float) -> Array:
+    """Kernel density; values in one place have no spread to scale a kernel by, and give a fine peak."""
+    if np.ptp(values) < finest:
+        values = values.mean() + finest * np.array([-1.0, 1.0])
+    density: Array = gaussian_kde(values)(grid)
+    return density

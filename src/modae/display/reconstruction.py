@@ -1,0 +1,213 @@
+"""ReconstructionDisplay: images, and what each module makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isqrt
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+
+from modae.core.arrays import Array
+from modae.display.parts import chosen_indices, extractor_of
+from modae.display.style import pyplot, single_axes
+from modae.estimators.parameters import check_count
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+_BETWEEN = "#e4e4e4"
+"""Colour between images: their own background may be white."""
+
+
+class ReconstructionDisplay:
+    """Images, their reconstructions by single modules, and the mean of all modules.
+
+    One row for each image. Single modules see different parts of it; their mean puts these together.
+    All images have one scale of grey, from the least to the largest value of the originals; what lies
+    outside is drawn as its end.
+
+    Parameters
+    ----------
+    originals : array-like of shape (n, height, width)
+    reconstructions : array-like of shape (n_shown, n, height, width)
+        By the modules that are shown.
+    means : array-like of shape (n, height, width)
+        Mean reconstruction by all modules, shown or not.
+    modules : sequence of int
+        Numbers of the modules that are shown.
+
+    Attributes
+    ----------
+    image_ : AxesImage
+        All images side by side, masked between them.
+    ax_ : Axes
+    figure_ : Figure
+
+    Examples
+    --------
+    >>> from modae import LinearModularAutoencoder
+    >>> from modae.display import ReconstructionDisplay
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> model = LinearModularAutoencoder(10, 5, 0.7, random_state=0).fit(X)
+    >>> display = ReconstructionDisplay.from_estimator(model, X[:5])
+    >>> [label.get_text() for label in display.ax_.get_xticklabels()]
+    ['original', 'module 0', 'module 1', 'module 2', 'module 3', 'mean']
+    """
+
+    def __init__(
+        self,
+        *,
+        originals: ArrayLike,
+        reconstructions: ArrayLike,
+        means: ArrayLike,
+        modules: Sequence[int],
+    ) -> None:
+        self.originals = np.asarray(originals, dtype=float)
+        self.reconstructions = np.asarray(reconstructions, dtype=float)
+        self.means = np.asarray(means, dtype=float)
+        self.modules = list(modules)
+        if self.originals.ndim != 3:
+            raise ValueError(
+                f"originals must have shape (n, height, width), got {self.originals.shape}."
+            )
+        images = self.originals.shape
+        for name, array, wanted in (
+            ("reconstructions", self.reconstructions, (len(self.modules), *images)),
+            ("means", self.means, images),
+        ):
+            if array.shape != wanted:
+                raise ValueError(f"{name} must have shape {wanted}, got {array.shape}.")
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        image_shape: tuple[int, int] | None = None,
+        n_rows: int = 4,
+        modules: int | Sequence[int] | None = None,
+        cmap: str = "gray_r",
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the first rows of X and what the modules make of them.
+
+        Parameters
+        ----------
+        estimator : fitted estimator with ``reconstruct_modules``
+            Or an ensemble on one.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        image_shape : (int, int), default=None
+            Height and width of the image that a row is; None means a square.
+        n_rows : int, default=4
+            Most rows that are drawn.
+        modules : int, sequence of int, or None, default=None
+            None means the first four.
+        cmap : str or Colormap, default="gray_r"
+            Large values dark, as ink on paper; ``"gray"`` suits photographs.
+        ax : Axes or None, default=None
+            None makes a new figure.
+
+        Returns
+        -------
+        display : ReconstructionDisplay
+        """
+        pyplot()
+        check_count("n_rows", n_rows)
+        extractor = extractor_of(estimator)
+        if not hasattr(extractor, "reconstruct_modules"):
+            raise TypeError(
+                "estimator must have a method reconstruct_modules, as LinearModularAutoencoder does, "
+                f"got {extractor!r}."
+            )
+        rows = X[:n_rows]
+        originals = rows.toarray() if issparse(rows) else np.asarray(rows)
+        shape = (len(originals), *_image_shape(image_shape, originals.shape[1]))
+        every = np.asarray(extractor.reconstruct_modules(rows))
+        wanted = range(min(4, len(every))) if modules is None else modules
+        shown = chosen_indices("modules", wanted, len(every))
+        display = cls(
+            originals=originals.reshape(shape),
+            reconstructions=every[shown].reshape(-1, *shape),
+            means=every.mean(axis=0).reshape(shape),
+            modules=shown,
+        )
+        return display.plot(ax, cmap=cmap)
+
+    def plot(self, ax: Axes | None = None, *, cmap: str = "gray_r") -> Self:
+        """Draw, into new axes or into those given.
+
+        Parameters
+        ----------
+        ax : Axes or None, default=None
+        cmap : str or Colormap, default="gray_r"
+
+        Returns
+        -------
+        self
+        """
+        columns = np.stack([self.originals, *self.reconstructions, self.means])
+        left, top = _corners(columns.shape)
+        _, _, height, width = columns.shape
+        canvas = np.full((top[-1] + height, left[-1] + width), np.nan)
+        for column, row in np.ndindex(columns.shape[:2]):
+            y, x = top[row], left[column]
+            canvas[y : y + height, x : x + width] = columns[column, row]
+        inches = 0.8 / width  # about as wide as the label of a column
+        ax = single_axes(ax, size=(canvas.shape[1] * inches, canvas.shape[0] * inches + 0.3))
+        self.ax_, self.figure_ = ax, ax.figure
+        self.image_ = ax.imshow(
+            np.ma.masked_invalid(canvas),
+            cmap=cmap,
+            vmin=self.originals.min(),
+            vmax=self.originals.max(),
+            interpolation="nearest",
+        )
+        self._label_columns(left + (width - 1) / 2)
+        return self
+
+    def _label_columns(self, centres: Array) -> None:
+        names = ["original", *(f"module {module}" for module in self.modules), "mean"]
+        self.ax_.xaxis.tick_top()
+        self.ax_.set_xticks(centres, names, fontsize="small")
+        self.ax_.tick_params(length=0)
+        self.ax_.set_yticks([])
+        self.ax_.spines[:].set_visible(False)
+        self.ax_.set_facecolor(_BETWEEN)
+
+
+def _image_shape(image_shape: Any, n_features: int) -> tuple[int, int]:
+    """Height and width: as given, or of a square."""
+    if image_shape is None:
+        side = isqrt(n_features)
+        if side * side != n_features:
+            raise ValueError(
+                f"image_shape must be given as (height, width): {n_features} features are not a square."
+            )
+        return side, side
+    shape = tuple(np.ravel(image_shape).tolist())
+    is_size = len(shape) == 2 and all(isinstance(side, int) and side > 0 for side in shape)
+    if not is_size or shape[0] * shape[1] != n_features:
+        raise ValueError(
+            f"image_shape must be (height, width) with a product of {n_features}, the number of "
+            f"features, got {image_shape!r}."
+        )
+    return shape
+
+
+def _corners(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Left and upper borders of the images, for stacks (columns, rows, height, width).
+
+    The modules stand apart from the originals on their left and the means on their right.
+    """
+    n_columns, n_rows, height, width = shape
+    gap = max(1, width // 8)
+    left = np.arange(n_columns) * (width + gap)
+    left[1:] += gap
+    left[-1] += gap
+    return left, np.arange(n_rows) * (height + gap)

@@ -1,0 +1,104 @@
+"""What all displays share: how they look, and where they draw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
+
+PALETTE = (
+    "#3f90da",
+    "#ffa90e",
+    "#bd1f01",
+    "#94a4a2",
+    "#832db6",
+    "#a96b59",
+    "#e76300",
+    "#b9ac70",
+    "#717581",
+    "#92dadd",
+)
+"""Petroff's ten colours, found so that deficient colour vision still tells them apart."""
+
+BLUE, RED, GREY = PALETTE[0], PALETTE[2], "#555555"
+
+BAND_OPACITY = 0.2
+"""Of areas behind lines and points."""
+
+
+def pyplot() -> Any:
+    """``matplotlib.pyplot``, imported when something is to be drawn."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError('Displays need matplotlib: pip install "modae[plot]".') from error
+    return plt
+
+
+def single_axes(ax: Axes | None, size: tuple[float, float] | None = None) -> Axes:
+    """The axes that were given, or those of a new figure of this size in inches."""
+    plt = pyplot()
+    if ax is None:
+        return plt.subplots(figsize=size, layout="constrained")[1]
+    if not isinstance(ax, plt.Axes):
+        raise ValueError(f"ax must be one matplotlib Axes or None, got {type(ax).__name__}.")
+    return ax
+
+
+def axes_grid(ax: Any, shape: tuple[int, int], size: tuple[float, float], **options: Any) -> np.ndarray:
+    """Axes in rows and columns: those that were given, or new ones in a figure that was given or is new.
+
+    Parameters
+    ----------
+    ax : Figure, SubFigure, Axes, sequence of Axes, or None
+    shape : (int, int)
+        Rows and columns.
+    size : (float, float)
+        Width and height of a new figure, in inches.
+    **options : dict
+        For ``Figure.subplots``, where axes are made.
+    """
+    plt = pyplot()
+    from matplotlib.figure import FigureBase
+
+    if ax is None:
+        ax = plt.figure(figsize=size, layout="constrained")
+    if isinstance(ax, FigureBase):
+        return ax.subplots(*shape, squeeze=False, **options)
+    given = np.ravel(ax)
+    if len(given) != np.prod(shape) or not all(isinstance(each, plt.Axes) for each in given):
+        kinds = ", ".join(type(each).__name__ for each in given)
+        raise ValueError(
+            f"ax must be {np.prod(shape)} matplotlib Axes in a sequence, a Figure to put them in, or "
+            f"None, got {len(given)}: {kinds}."
+        )
+    return given.reshape(shape)
+
+
+def class_colours(n_classes: int) -> list[Any]:
+    """A colour for each class: from the palette, or along a colour map where that is too short."""
+    if n_classes <= len(PALETTE):
+        return list(PALETTE[:n_classes])
+    return list(pyplot().get_cmap("viridis")(np.linspace(0.0, 1.0, n_classes)))
+
+
+def class_legend(ax: Axes) -> Legend:
+    """Names of the classes to the right of the axes, where they hide no data; six in a column."""
+    n_columns = -(-len(ax.get_legend_handles_labels()[1]) // 6)
+    return ax.legend(
+        title="class",
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=n_columns,
+        frameon=False,
+        fontsize="small",
+    )
+
+
+def open_frame(ax: Axes) -> None:
+    """Only the two sides that carry a scale."""
+    ax.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,130 @@
+"""The two terms of the loss, and the ambiguity decomposition, for the outputs of any ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_array
+
+from modae.core.arrays import Array
+from modae.core.objective import Terms, output_terms
+from modae.core.rows import BLOCK_BYTES
+from modae.inputs.dispatch import weights_of
+
+
+class AmbiguityDecomposition(NamedTuple):
+    """Mean member error = ambiguity + error of the mean: three numbers computed apart."""
+
+    mean_member_error: float
+    ambiguity: float
+    error_of_mean: float
+
+    @property
+    def residual(self) -> float:
+        """What the identity misses: round-off."""
+        return self.mean_member_error - self.ambiguity - self.error_of_mean
+
+
+def loss_terms(outputs: Any, target: Any, *, sample_weight: Any = None) -> Terms:
+    r"""The terms of the loss, for the outputs of any members: linear or not, of any library.
+
+    For outputs :math:`F_i(x)`, their mean :math:`\bar F(x)` and the target :math:`y`, averaged over
+    rows:
+
+    .. math::
+       \text{reconstruction}=\frac1M\sum_i\|F_i-y\|^2,\qquad
+       \text{diversity}=\frac1M\sum_i\|F_i-\bar F\|^2,\qquad
+       \text{error of mean}=\|\bar F-y\|^2.
+
+    Parameters
+    ----------
+    outputs : array-like of shape (n_members, n_samples, ...)
+        What each member makes of each row: reconstructions, predicted numbers (no further axis), several
+        targets, probabilities of classes.
+    target : array-like of shape (n_samples, ...)
+        What they should be: the rows themselves for autoencoders.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weight of each row in the averages.
+
+    Returns
+    -------
+    terms : Terms
+        ``reconstruction``, ``diversity``, ``error_of_mean``; ``loss(lam)`` and ``ambiguity_loss(lam)``
+        are the loss at any diversity in both its forms.
+
+    Examples
+    --------
+    >>> from modae.metrics import loss_terms
+    >>> terms = loss_terms([[1.0, 2.0], [3.0, 2.0]], [1.0, 0.0])  # two members, two rows
+    >>> terms
+    Terms(reconstruction=3.0, diversity=0.5, error_of_mean=2.5)
+    >>> terms.loss(0.5), terms.ambiguity_loss(0.5)
+    (2.75, 2.75)
+    """
+    stack, rows = _checked(outputs, target)
+    weights = weights_of(sample_weight, len(rows))
+    if weights is not None and not weights.any():
+        raise ValueError("sample_weight must have at least one positive weight, got zeros only.")
+    blocks = [output_terms(some, those) for some, those in _blocks(stack, rows)]
+    columns = map(np.concatenate, zip(*blocks, strict=True))
+    return Terms(*(float(np.average(column, weights=weights)) for column in columns))
+
+
+def ambiguity_decomposition(
+    outputs: Any, target: Any, *, sample_weight: Any = None
+) -> AmbiguityDecomposition:
+    """Why the mean of an ensemble is never worse than its members on average, in squared error.
+
+    The mean error of the members is the error of their mean plus their ambiguity, which is how far
+    they spread around it (Krogh and Vedelsby, 1995). The three are computed apart, so ``residual`` is
+    a check.
+
+    Parameters
+    ----------
+    outputs, target, sample_weight
+        As in :func:`loss_terms`.
+
+    Returns
+    -------
+    decomposition : AmbiguityDecomposition
+        ``mean_member_error``, ``ambiguity``, ``error_of_mean``, and the property ``residual``.
+
+    Examples
+    --------
+    >>> from modae.metrics import ambiguity_decomposition
+    >>> parts = ambiguity_decomposition([[1.0, 2.0], [3.0, 2.0]], [1.0, 0.0])
+    >>> parts
+    AmbiguityDecomposition(mean_member_error=3.0, ambiguity=0.5, error_of_mean=2.5)
+    >>> parts.residual
+    0.0
+    """
+    terms = loss_terms(outputs, target, sample_weight=sample_weight)
+    return AmbiguityDecomposition(*map(float, terms))
+
+
+def _checked(outputs: Any, target: Any) -> tuple[Array, Array]:
+    """Outputs (M, n, D) and targets (n, D), of floats; further axes are laid out as columns."""
+    stack, rows = _finite("outputs", outputs), _finite("target", target)
+    if stack.ndim < 2 or stack.shape[1:] != rows.shape:
+        raise ValueError(
+            f"outputs must have the shape (n_members, *target.shape) = (n_members, "
+            f"{', '.join(map(str, rows.shape))}), got {stack.shape}."
+        )
+    return stack.reshape(len(stack), len(rows), -1), rows.reshape(len(rows), -1)
+
+
+def _finite(name: str, values: Any) -> Array:
+    floats = [np.float64, np.float32]
+    array: Array = check_array(values, dtype=floats, ensure_2d=False, allow_nd=True, input_name=name)
+    return array
+
+
+def _blocks(outputs: Array, targets: Array) -> Iterator[tuple[Array, Array]]:
+    """Some rows at a time in float64, because the terms need copies of them."""
+    n_members, n_rows, width = outputs.shape
+    height = max(1, BLOCK_BYTES // (8 * n_members * width))
+    for start in range(0, n_rows, height):
+        cut = slice(start, start + height)
+        yield outputs[:, cut].astype(np.float64, copy=False), targets[cut].astype(np.float64, copy=False)

@@ -1,0 +1,136 @@
+"""Figure 1, the architecture of a modular autoencoder, drawn from the definition in section 2.
+
+Data go from left to right: one input, M encoders with H hidden units each, M decoders, M
+reconstructions, and their mean, which the diversity term compares with each of them.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from modae.files import atomic_write
+from modae.reproduction.findings import Finding, Setting
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+N_FEATURES, N_HIDDEN = 6, 2
+"""Circles in a layer of D features, and of H hidden units."""
+
+HEIGHTS = {"1": 3.2, "2": 0.2, "M": -3.9}
+"""Of the modules that are drawn; dots stand for those between 2 and M."""
+
+COLOURS = {"1": "#0072B2", "2": "#009E73", "M": "#D55E00"}
+GREY = "#444444"
+
+INPUT, HIDDEN, OUTPUT, MEAN = 0.0, 4.4, 8.8, 12.6
+"""Where the layers stand, from left to right."""
+
+TOP = 5.0
+"""Height of the words above the layers."""
+
+DOTS = -2.15
+PITCH, RADIUS = 0.36, 0.14
+
+MATH: dict[str, Any] = {"math_fontfamily": "stix"}
+
+Point = tuple[float, float]
+
+
+def run(setting: Setting) -> list[Finding]:
+    """Write ``figure1.png`` and ``figure1.svg``."""
+    setting.tell("Figure 1: drawing the architecture")
+    figure = draw()
+    _save(figure, setting.out / "figure1.png", dpi=200)
+    # No date, so that the same picture is the same file.
+    _save(figure, setting.out / "figure1.svg", metadata={"Date": None})
+    return [Finding("figure1-architecture", True, "redrawn: figure1.png, figure1.svg")]
+
+
+def _save(figure: Figure, path: Path, **options: Any) -> None:
+    from matplotlib import rc_context
+
+    with atomic_write(path) as file, rc_context({"svg.hashsalt": "modae"}):
+        figure.savefig(file, format=path.suffix[1:], bbox_inches="tight", **options)
+
+
+def draw() -> Figure:
+    """The picture, as a matplotlib figure that belongs to no window."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError('Figure 1 needs matplotlib: pip install "modae[plot]".') from error
+    figure = Figure(figsize=(9.0, 5.6))
+    axes = figure.subplots()
+    axes.set(xlim=(-1.9, 15.6), ylim=(-5.7, 5.6), aspect="equal")
+    axes.set_axis_off()
+    for name, height in HEIGHTS.items():
+        _draw_module(axes, name, height)
+    for place in (INPUT, MEAN):
+        _draw_units(axes, _units(place, 0.0, N_FEATURES), GREY)
+    for place in (HIDDEN, OUTPUT):
+        axes.text(place, DOTS, r"$\vdots$", ha="center", va="center", size=18)
+    _draw_words(axes)
+    return figure
+
+
+def _units(place: float, height: float, count: int) -> list[Point]:
+    """Centres of the circles of one layer, around a height."""
+    return [(place, height + PITCH * (k - (count - 1) / 2)) for k in range(count)]
+
+
+def _draw_module(axes: Axes, name: str, height: float) -> None:
+    """One module: from the shared input to its hidden units, its reconstruction, and on to the mean."""
+    colour = COLOURS[name]
+    hidden, output = _units(HIDDEN, height, N_HIDDEN), _units(OUTPUT, height, N_FEATURES)
+    _connect(axes, _units(INPUT, 0.0, N_FEATURES), hidden, colour)
+    _connect(axes, hidden, output, colour)
+    _draw_units(axes, hidden, colour)
+    _draw_units(axes, output, colour)
+    start, end = (OUTPUT + 0.35, height), (MEAN - 0.4, 0.2 * height)
+    axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.6})
+    half_way = (INPUT + HIDDEN) / 2, height / 2
+    _label(axes, half_way, rf"$\mathbf{{B}}_{name}$", colour)
+    _label(axes, ((HIDDEN + OUTPUT) / 2, height), rf"$\mathbf{{A}}_{name}$", colour)
+    below = height - PITCH * N_FEATURES / 2 - 0.12
+    product_text = rf"$\mathbf{{A}}_{name}\mathbf{{B}}_{name}\,\mathbf{{x}}$"
+    axes.text(OUTPUT, below, product_text, ha="center", va="top", color=colour, size=12, **MATH)
+
+
+def _connect(axes: Axes, left: list[Point], right: list[Point], colour: str) -> None:
+    """A thin line from every unit of one layer to every unit of the next."""
+    for (x0, y0), (x1, y1) in product(left, right):
+        axes.plot([x0, x1], [y0, y1], color=colour, lw=0.6, alpha=0.45, zorder=1)
+
+
+def _draw_units(axes: Axes, units: list[Point], colour: str) -> None:
+    from matplotlib.patches import Circle
+
+    for unit in units:
+        axes.add_patch(Circle(unit, RADIUS, facecolor="white", edgecolor=colour, lw=1.4, zorder=2))
+
+
+def _label(axes: Axes, place: Point, text: str, colour: str) -> None:
+    """The name of a matrix on top of its lines."""
+    box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": colour, "lw": 0.8}
+    axes.text(*place, text, ha="center", va="center", color=colour, size=13, bbox=box, zorder=3, **MATH)
+
+
+def _draw_words(axes: Axes) -> None:
+    """What each layer is: words on top, symbols at both ends."""
+    words = {
+        INPUT: "input",
+        (INPUT + HIDDEN) / 2: "M encoders",
+        HIDDEN: "H hidden\nunits each",
+        (HIDDEN + OUTPUT) / 2: "M decoders",
+        OUTPUT: "M recon-\nstructions",
+        MEAN: "their mean",
+    }
+    for place, word in words.items():
+        axes.text(place, TOP, word, ha="center", va="center", color=GREY, size=10)
+    axes.text(INPUT - 0.4, 0.0, r"$\mathbf{x}\in\mathbb{R}^D$", ha="right", va="center", size=13, **MATH)
+    mean = r"$\frac{1}{M}\sum_{i=1}^{M}\,\mathbf{A}_i\mathbf{B}_i\mathbf{x}$"
+    axes.text(MEAN + 0.4, 0.0, mean, ha="left", va="center", size=14, **MATH)

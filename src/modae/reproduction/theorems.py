@@ -1,0 +1,36 @@
+"""Every theorem, proposition and lemma of the paper as a check that runs, on small random problems.
+
+A proof needs no experiment, but a paper can have slips, and so can a library that implements it. Each
+check compares the statement with something computed another way and would fail if either were wrong.
+"""
+
+from __future__ import annotations
+
+from modae.reproduction import theorems_algorithm, theorems_bounds, theorems_descent, theorems_loss
+from modae.reproduction.findings import Finding, Setting
+
+CHECKS = (
+    *theorems_loss.CHECKS,
+    *theorems_bounds.CHECKS,
+    *theorems_algorithm.CHECKS,
+    *theorems_descent.CHECKS,
+)
+
+QUICK, FULL = 6, 24
+"""Random instances of each check."""
+
+
+def run(setting: Setting) -> list[Finding]:
+    """Run every check on a few instances, or on more of them at full scale.
+
+    Examples
+    --------
+    One check by itself, on three instances:
+
+    >>> from modae.reproduction.theorems_loss import check_two_forms
+    >>> check_two_forms(3).holds
+    True
+    """
+    count = FULL if setting.full else QUICK
+    setting.tell(f"Theorems: {len(CHECKS)} checks on {count} random instances each")
+    return [check(count) for check in CHECKS]

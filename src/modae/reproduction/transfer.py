@@ -1,0 +1,59 @@
+"""The introduction's claim: one representation, learnt without labels, serves several tasks."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import StratifiedShuffleSplit
+
+from modae.core.arrays import Array
+from modae.datasets import load_benchmark
+from modae.ensembles.classifier import ModularClassifier
+from modae.estimators.linear import LinearModularAutoencoder
+from modae.reproduction.figure2 import CLEARLY, margin
+from modae.reproduction.findings import Finding, Setting
+from modae.reproduction.store import save_json
+
+DIVERSITY = 0.7
+LABELLED = 500
+"""Rows with labels; the extractor has seen all rows, without."""
+
+LOOPS = (0, 6, 8, 9)
+TASKS = {"which digit": lambda y: y, "has a loop": lambda y: np.isin(y, LOOPS)}
+
+
+def run(setting: Setting) -> list[Finding]:
+    """Two tasks on the features of one extractor, fitted once to unlabelled digits."""
+    n_samples = 12_000 if setting.full else 3_000
+    setting.tell(f"Transfer: one extractor of {n_samples:,} unlabelled digits, two tasks")
+    X, y = load_benchmark("basic", n_samples, source=setting.source, random_state=0, return_X_y=True)
+    extractor = LinearModularAutoencoder(10, 10, DIVERSITY, random_state=0).fit(X)
+    before = extractor.encoders_.copy()
+    repetitions = 20 if setting.full else 10
+    errors = {task: paired_errors(extractor, X, label(y), repetitions) for task, label in TASKS.items()}
+    save_json(setting.out / "transfer.json", {task: each.tolist() for task, each in errors.items()})
+    unchanged = bool(np.array_equal(before, extractor.encoders_))
+    return [_two_tasks(errors, unchanged)]
+
+
+def paired_errors(extractor: LinearModularAutoencoder, X: Array, y: np.ndarray, n: int) -> Array:
+    """Errors with the shared extractor and with one PCA of the same rows, on the same labels: (n, 2)."""
+    splits = StratifiedShuffleSplit(n, train_size=LABELLED, test_size=1000, random_state=0)
+    single = extractor.with_params(n_modules=1, diversity=0.0)
+    shared = [ModularClassifier(FrozenEstimator(each)) for each in (extractor, single)]
+    return np.array(
+        [
+            [1.0 - model.fit(X[train], y[train]).score(X[test], y[test]) for model in shared]
+            for train, test in splits.split(X, y)
+        ]
+    )
+
+
+def _two_tasks(errors: dict[str, Array], unchanged: bool) -> Finding:
+    gains = {task: margin(each[:, 1] - each[:, 0]) for task, each in errors.items()}
+    words = "; ".join(
+        f"{task}: {100 * each[:, 0].mean():.1f} % (PCA {100 * each[:, 1].mean():.1f} %)"
+        for task, each in errors.items()
+    )
+    holds = unchanged and all(value > CLEARLY for value in gains.values())
+    return Finding("transfer-two-tasks", holds, words)

@@ -1,0 +1,293 @@
+"""The checks of the theorems come out as expected.toml says, and notice when something is wrong."""
+
+import tomllib
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+from modae import LinearModularAutoencoder
+from modae.core.backfitting import Descent, random_modules
+from modae.core.objective import Terms
+from modae.reproduction import (
+    instances,
+    theorems,
+    theorems_algorithm,
+    theorems_bounds,
+    theorems_descent,
+    theorems_loss,
+)
+from modae.reproduction.findings import Setting
+from oracles import loss_by_loops
+
+EXPECTED = tomllib.loads(files("modae.reproduction").joinpath("expected.toml").read_text("utf-8"))
+FEW = 3
+
+
+# --- expected.toml -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("claim", EXPECTED)
+def test_every_claim_is_complete(claim):
+    entry = EXPECTED[claim]
+    assert {"part", "where", "paper", "check", "verdict"} <= entry.keys()
+    assert entry.keys() <= {"part", "where", "paper", "check", "verdict", "note"}
+    assert all(isinstance(value, str) and value.strip() == value != "" for value in entry.values())
+    assert entry["verdict"] in {"reproduced", "differs", "cannot be checked"}
+    assert entry["verdict"] == "reproduced" or "note" in entry
+
+
+def test_the_findings_are_the_claims_of_this_part(tmp_path, monkeypatch):
+    monkeypatch.setattr(theorems, "QUICK", 1)
+    said = []
+    found = [finding.claim for finding in theorems.run(Setting(tmp_path, tell=said.append))]
+    assert len(found) == len(set(found))
+    assert set(found) == {claim for claim, entry in EXPECTED.items() if entry["part"] == "theorems"}
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("check", theorems.CHECKS)
+def test_every_check_comes_out_as_expected(check):
+    finding = check(FEW)
+    assert finding.holds == (EXPECTED[finding.claim]["verdict"] == "reproduced"), finding
+    assert "\n" not in finding.measured
+    assert any(character.isdigit() for character in finding.measured)
+
+
+# --- every check can fail ----------------------------------------------------------------------------
+
+
+def spoiled_terms(function):
+    """Terms whose diversity is 1 % too large."""
+
+    def spoiled(*arguments):
+        terms = function(*arguments)
+        return Terms(terms.reconstruction, 1.01 * terms.diversity, terms.error_of_mean)
+
+    return spoiled
+
+
+def spoiled_gradient(function):
+    """Slopes that are 1 % too large."""
+    return lambda *arguments: tuple(1.01 * slope for slope in function(*arguments))
+
+
+def spoiled_update(function):
+    """An update whose encoder is 1 % too large."""
+
+    def spoiled(*arguments):
+        decoder, encoder = function(*arguments)
+        return decoder, 1.01 * encoder
+
+    return spoiled
+
+
+def spoiled_descent(function):
+    """An iteration whose modules end a little off, wherever it was."""
+
+    def spoiled(*arguments, **options):
+        end = function(*arguments, **options)
+        return Descent(1.01 * end.decoders, end.encoders, end.losses, end.converged)
+
+    return spoiled
+
+
+def stuck_descent(function):
+    """An iteration that goes nowhere."""
+    return lambda sigma, start, lam, **options: function(sigma, start, lam, **options | {"max_iter": 0})
+
+
+def spoiled_encoders(function):
+    """Encoders that are not the best."""
+    return lambda *arguments: 0.9 * function(*arguments)
+
+
+def shrunken_limit(_):
+    """A limit of one module that is 10 % too low."""
+    return property(lambda instance: 0.9 * len(instance.decoders) / (len(instance.decoders) - 1))
+
+
+def slow_network(_):
+    """Networks that grow as q instead of q^2."""
+
+    def slow(instance, q):
+        outputs = np.zeros_like(instance.outputs)
+        outputs[0, :, 0] = q
+        terms = theorems_bounds.output_terms(outputs, instance.rows)
+        return Terms(*(float(np.mean(term)) for term in terms))
+
+    return slow
+
+
+def low_rounds(_):
+    """No round of alternating least squares but one."""
+    return 1
+
+
+MUTATIONS = [
+    (theorems_loss, "output_terms", spoiled_terms, theorems_loss.check_two_forms),
+    (theorems_loss, "output_terms", spoiled_terms, theorems_loss.check_gradient),
+    (theorems_loss, "linear_gradient", spoiled_gradient, theorems_loss.check_ncl_rate),
+    (theorems_loss, "backfit", spoiled_descent, theorems_loss.check_no_diversity_is_pca),
+    (
+        theorems_loss,
+        "output_terms",
+        spoiled_terms,
+        theorems_loss.check_full_diversity_is_one_autoencoder,
+    ),
+    (theorems_bounds, "UP_TO_ONE", lambda _: (1.05,), theorems_bounds.check_bounded_up_to_one),
+    (theorems_bounds, "ABOVE_ONE", lambda _: (0.99,), theorems_bounds.check_unbounded_above_one),
+    (theorems_bounds, "ABOVE_ONE", lambda _: (1.0,), theorems_bounds.check_low_loss_high_error),
+    (theorems_bounds, "_diverging_network", slow_network, theorems_bounds.check_orders_of_divergence),
+    (
+        theorems_bounds,
+        "update_module",
+        lambda f: lambda *a: (f(*a)[0], 3.0 * f(*a)[1]),
+        theorems_bounds.check_one_module_below_its_limit,
+    ),
+    (
+        instances.Instance,
+        "one_module_limit",
+        shrunken_limit,
+        theorems_bounds.check_one_module_above_its_limit,
+    ),
+    (theorems_algorithm, "ROUNDS", low_rounds, theorems_algorithm.check_rank_restricted_regression),
+    (
+        theorems_algorithm,
+        "update_module",
+        spoiled_update,
+        theorems_algorithm.check_update_is_the_minimiser,
+    ),
+    (theorems_algorithm, "update_module", spoiled_update, theorems_algorithm.check_update_is_unique),
+    (theorems_descent, "backfit", stuck_descent, theorems_descent.check_strict_fall),
+    (theorems_descent, "backfit", spoiled_descent, theorems_descent.check_strict_fall),
+    (theorems_descent, "backfit", stuck_descent, theorems_descent.check_strict_fall_if_singular),
+    (theorems_descent, "backfit", spoiled_descent, theorems_descent.check_critical_points),
+    (theorems_descent, "best_encoders", spoiled_encoders, theorems_descent.check_critical_points),
+]
+
+
+@pytest.mark.parametrize(("place", "name", "mutation", "check"), MUTATIONS)
+def test_a_check_notices_what_is_wrong(place, name, mutation, check, monkeypatch):
+    original = vars(place)[name]
+    monkeypatch.setattr(place, name, mutation(original))
+    assert not check(FEW).holds
+
+
+def test_another_learning_rate_is_not_that_of_ncl():
+    instance = next(instances.instances(1))
+    assert theorems_loss._difference_of_steps(instance, factor=0.5) < 1e-12
+    assert theorems_loss._difference_of_steps(instance, factor=1.0) == pytest.approx(1.0)
+
+
+def test_another_weight_completes_no_square():
+    instance = next(instances.instances(1))
+    assert theorems_algorithm._spread_of_difference(instance, sign=-1.0) < 1e-12
+    assert theorems_algorithm._spread_of_difference(instance, sign=-0.99) > 1e-6
+
+
+def test_simple_eigenvalues_give_no_second_minimiser(monkeypatch):
+    """The counterexample needs its tie: the same two products on spread eigenvalues differ in loss."""
+    compared = theorems_algorithm._compared
+    losses = []
+
+    def untied(instance, one, other, lam):
+        spread = np.linspace(1.0, 2.0, instance.rows.shape[1])
+        rows = instances.Instance(
+            instance.rows * spread, instance.decoders, instance.encoders, instance.rng
+        )
+        losses.append(compared(rows, one, other, lam)[0])
+        return compared(instance, one, other, lam)
+
+    monkeypatch.setattr(theorems_algorithm, "_compared", untied)
+    assert not theorems_algorithm.check_uniqueness_with_ties(FEW).holds
+    assert min(losses) > 1e-3
+
+
+def test_full_rank_leaves_no_silent_direction():
+    """The counterexample needs a singular covariance: else the second product is worse."""
+    for instance in instances.instances(FEW):
+        assert theorems_algorithm._two_minimisers_if_singular(instance)[0] > 1e-4
+
+
+def test_where_eigenvalues_tie_both_products_are_minimisers():
+    """The first one is the update itself; nothing random is lower."""
+    for instance in instances.instances(FEW):
+        difference, products = theorems_algorithm._two_minimisers_at_a_tie(instance)
+        assert difference < 1e-12
+        # a a^T is exchanged for b b^T, both over 1 - lam (M-1)/M.
+        own_weight = 1.0 - 0.5 / instance.one_module_limit
+        assert products <= 1.0 / own_weight + 1e-12
+
+
+# --- what the checks stand on ------------------------------------------------------------------------
+
+
+def test_instances_are_the_same_in_every_call_and_of_several_shapes():
+    first, second = list(instances.instances(12)), list(instances.instances(12))
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one.rows, other.rows)
+        np.testing.assert_array_equal(one.decoders, other.decoders)
+    modules, features, widths = (set(values) for values in zip(*(i.shape for i in first), strict=True))
+    assert modules == {2, 3, 4}
+    assert widths == {1, 2, 3}
+    assert len(features) >= 3
+    assert all(i.shape[2] < i.shape[1] for i in first)
+
+
+@pytest.mark.parametrize("singular", [False, True])
+def test_the_rank_of_an_instance(singular):
+    for instance in instances.instances(6, singular=singular):
+        D = instance.shape[1]
+        assert np.linalg.matrix_rank(instance.covariance) == (D - 2 if singular else D)
+        np.testing.assert_allclose(instance.rows.mean(axis=0), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.7, 1.3])
+def test_the_loss_of_an_instance_is_that_of_the_definition(lam):
+    for instance in instances.instances(3):
+        slow = loss_by_loops(instance.rows, instance.decoders, instance.encoders, lam)
+        assert instance.loss(lam) == pytest.approx(slow, rel=1e-10)
+
+
+def test_an_exchanged_module_leaves_the_others_alone():
+    instance = next(instances.instances(1))
+    A, B = random_modules(1, *instance.shape[1:], np.random.default_rng(5))
+    other = instance.with_module(1, A[0], B[0])
+    np.testing.assert_array_equal(other.decoders[1], A[0])
+    np.testing.assert_array_equal(other.encoders[1], B[0])
+    np.testing.assert_array_equal(other.decoders[0], instance.decoders[0])
+    assert not np.array_equal(instance.decoders[1], A[0])
+
+
+@pytest.mark.parametrize("power", [-1.0, 2.0, 4.0])
+def test_exponents_of_pure_powers(power):
+    points = np.array([2.0, 5.0, 30.0])
+    assert instances.fitted_exponent(points, 3.0 * points**power) == pytest.approx(power)
+    assert np.isnan(instances.fitted_exponent(points, points - 3.0))
+
+
+def test_above_one_random_modules_are_already_negative():
+    """The hunt of Theorem 1's first half finds what there is to find just beyond it."""
+    lowest = [theorems_bounds.lowest_loss(instance, 1.2) for instance in instances.instances(4)]
+    assert max(lowest) < -1e-2
+
+
+def test_the_optimum_has_the_certified_loss_and_the_saddle_point_is_left():
+    for instance in instances.instances(FEW):
+        M, _, H = instance.shape
+        model = LinearModularAutoencoder(M, H, 0.6, random_state=0).fit(instance.rows)
+        best = theorems_descent.at_optimum(instance).loss(0.6)
+        assert best == pytest.approx(model.loss_, abs=1e-8 * instance.variance)
+        saddle = theorems_descent.at_saddle_point(instance)
+        assert theorems_descent.slope_size(saddle, 0.6) < 1e-12
+        assert theorems_descent._after_an_epoch(saddle, 0.6).loss(0.6) < 0.9 * saddle.loss(0.6)
+
+
+def test_full_scale_draws_more_instances(tmp_path, monkeypatch):
+    counts = []
+    monkeypatch.setattr(theorems, "CHECKS", (lambda count: counts.append(count),))
+    for full in (False, True):
+        theorems.run(Setting(tmp_path, full=full))
+    assert counts == [theorems.QUICK, theorems.FULL]
+    assert theorems.QUICK < theorems.FULL
