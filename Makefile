@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test quick check bench certify docs clean
+.PHONY: help setup demo test quick check bench reproduce certify docs clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z]*\):.*## */\1\t/p' $(MAKEFILE_LIST)
@@ -17,8 +17,8 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	@touch $(READY)
 
-demo: $(READY)   ## fit the digits, print loss, bound, gap and a table over diversity
-	@$(BIN)/python -m modae.demo
+demo: $(READY)   ## the quick tour: a tuned ensemble on digits, a table, pictures
+	@$(BIN)/modae demo --out results/demo
 
 test: $(READY)   ## all tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal
@@ -34,7 +34,10 @@ check: $(READY)  ## lint, format, types, layers, duplicated code
 	$(BIN)/pylint --disable=all --enable=duplicate-code --min-similarity-lines=8 src benchmarks
 
 bench: $(READY)  ## speed, as ratios inside one run
-	@status=0; for part in core inputs; do $(BIN)/python -m benchmarks.$$part || status=1; done; exit $$status
+	@status=0; for part in core inputs metrics ensembles nested; do $(BIN)/python -m benchmarks.$$part || status=1; done; exit $$status
+
+reproduce: $(READY) ## the paper's tables, figures and theorems on small samples
+	@$(BIN)/modae reproduce --out results/reproduction
 
 certify: $(READY) ## the certificate on a full grid of problems; writes docs/certification.md
 	$(BIN)/python -m benchmarks.certify --out docs/certification.md

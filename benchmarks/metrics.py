@@ -53,4 +53,4 @@ def pair_by_pair(name: str, pair: Pair, limit: float) -> Ratio:
 
 
 if __name__ == "__main__":
-    report([pair_by_pair("dcor", with_dcor, 5.0), pair_by_pair("cdist", with_cdist, 3.0)])
+    report([pair_by_pair("dcor", with_dcor, 5.0), pair_by_pair("cdist", with_cdist, 2.0)])

@@ -56,6 +56,7 @@ ORDER = (
     "ensembles.progress",
     "ensembles.folds",
     "ensembles.selection",
+    "ensembles.search",
     "ensembles.tuning",
     "ensembles",
     "metrics.terms",

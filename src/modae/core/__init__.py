@@ -21,6 +21,8 @@ file                step
 ``backfitting``     Algorithm 1 of the paper: literal, and in principal axes
 ``gradient``        batch gradient descent, the paper's rival
 ``bootstrap``       counts of a bootstrap sample, for the baseline
+``regression``      targets other than the data: least squares, whose fitted values take their place
+``distance_correlation``  how far the distances in one feature space tell those in another
 ==================  =====================================================================
 
 Notation, from the paper to the code. A stack of matrices has the module as its first axis.

@@ -146,6 +146,7 @@ class AllocationDisplay:
         )
         if (variances > 0.0).any():
             ax.set_xscale("log")
+            _label_ends(ax, float(np.nanmin(visible)), float(np.nanmax(visible)))
         ax.set(xlabel="variance", ylabel="principal component")
         ax.set_yticks(_component_ticks(n_shown))
         open_frame(ax)
@@ -171,6 +172,15 @@ def _component_ticks(n_shown: int) -> Array:
     locator = MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True)
     ticks = np.asarray(locator.tick_values(0, n_shown))
     return np.maximum(ticks[ticks <= n_shown], 1)
+
+
+def _label_ends(ax: Any, low: float, high: float) -> None:
+    """Two numbers on the narrow axis: powers of ten overlap there, or there is none between them."""
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
+    ax.set_xticks(sorted({low, high}))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+    ax.xaxis.set_minor_locator(NullLocator())
 
 
 def _edges(centres: Array) -> Array:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -18,12 +18,15 @@ from sklearn.utils.validation import (
 )
 
 from modae.core.arrays import Array, Indices
-from modae.ensembles.members import Member
+from modae.ensembles.members import Member, MemberError, require_members, require_modules
 from modae.ensembles.modular import ModularEnsemble, stacked
 from modae.ensembles.neighbors import NearestNeighborClassifier
+from modae.ensembles.routing import Routed
 from modae.ensembles.votes import Scores, decide, row_disagreement, vote_shares
 from modae.estimators.parameters import check_choice
 from modae.inputs.dispatch import weights_of
+
+VOTINGS = ("hard", "soft")
 
 TIE_BREAKS = {"probability": ("probability", "prior"), "prior": ("prior",), "first": ()}
 """What each ``tie_break`` asks in turn; the first class in sorted order is the last word."""
@@ -147,10 +150,14 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         -------
         self
         """
-        check_choice("voting", self.voting, ("hard", "soft"))
+        check_choice("voting", self.voting, VOTINGS)
         check_choice("tie_break", self.tie_break, TIE_BREAKS)
         self._check_names()
-        routed = self._route(sample_weight, params)
+        require_modules(self._part("extractor"))
+        require_members(self._named_parts(), "classifier", is_classifier)
+        return self._fit_routed(X, y, sample_weight, self._route(sample_weight, params))
+
+    def _fit_routed(self, X: Any, y: Any, sample_weight: Any, routed: Routed) -> Self:
         validate_data(self, X, skip_check_array=True)
         y = check_labels(self, X, y)
         self.classes_, labels = np.unique(y, return_inverse=True)
@@ -217,7 +224,8 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         -------
         labels : ndarray of shape (n_modules, n_samples)
         """
-        return np.asarray(self.classes_[self._votes(self._features(X))])
+        votes = self._votes(self._features(X))
+        return np.asarray(self.classes_[votes])
 
     def member_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
         """Accuracy of each member alone.
@@ -270,15 +278,14 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
                     f"{list(self.classes_)}: fit it to the same labels."
                 )
 
-    def _errors(self, X: Any, y: np.ndarray, sample_weight: Any = None) -> tuple[float, float]:
-        """Error of the vote and mean error of the members, from one round of predictions."""
+    def _accuracies(self, X: Any, y: np.ndarray, sample_weight: Any = None) -> tuple[float, float]:
+        """Accuracy of the vote and mean accuracy of the members, from one round of predictions."""
         features = self._features(X)
         votes = self._votes(features)
         decision = self._decision(features, self._shares(features, votes))
-        weights = weights_of(sample_weight, len(y))
-        wrong = self.classes_[np.vstack([decision, votes])] != y
-        errors = np.average(wrong, axis=1, weights=weights)
-        return float(errors[0]), float(errors[1:].mean())
+        right = self.classes_[np.vstack([decision, votes])] == y
+        shares = np.average(right, axis=1, weights=weights_of(sample_weight, len(y)))
+        return float(shares[0]), float(shares[1:].mean())
 
     def _decision(self, features: Sequence[Array], shares: Array) -> Indices:
         """Index of the class that wins."""
@@ -293,7 +300,16 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
 
     def _votes(self, features: Sequence[Array]) -> Indices:
         """Index of the class that each member predicts, (M, n)."""
-        return np.searchsorted(self.classes_, stacked(self._ask("predict", features)))
+        labels = stacked(self._ask("predict", features))
+        votes = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
+        strange = np.argwhere(self.classes_[votes] != labels)
+        if len(strange):
+            module, row = strange[0]
+            raise MemberError(
+                f"{self._members()[module]} predicted {labels[module, row]!r}, which is not one of the "
+                f"classes {self.classes_.tolist()}."
+            )
+        return votes
 
     def _mean_probabilities(self, features: Sequence[Array]) -> Array:
         total = np.zeros((len(features[0]), len(self.classes_)))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.metadata_routing import MetadataRouter
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter
 
 from modae.ensembles.routing import FITTING, Routed, route_by_request, route_weights
 from modae.estimators.linear import LinearModularAutoencoder
@@ -28,6 +29,9 @@ class Composition(BaseEstimator):
 
     Abstract: a subclass has ``extractor`` and ``estimator``, and says what its default member is.
     """
+
+    # With routing on, weights of a fit are for the parts.
+    __metadata_request__fit = {"sample_weight": UNUSED}  # noqa: RUF012
 
     extractor: Any
     estimator: Any
@@ -103,9 +107,12 @@ class Composition(BaseEstimator):
             )
 
     def _part(self, name: str) -> Any:
-        """A part, or its default."""
+        """A part, or its default, which asks for weights: nobody else could ask on its behalf."""
         part = getattr(self, name)
-        return self._defaults()[name]() if part is None else part
+        if part is not None:
+            return part
+        default = self._defaults()[name]()
+        return default.set_fit_request(sample_weight=True) if _routing_is_on() else default
 
     def _named_parts(self) -> Named:
         return self._named_members() or [("estimator", self._part("estimator"))]
@@ -120,7 +127,7 @@ class Composition(BaseEstimator):
 
     def _route(self, sample_weight: Any, params: dict[str, Any]) -> Routed:
         """Who gets which metadata."""
-        if get_config()["enable_metadata_routing"]:
+        if _routing_is_on():
             given = {} if sample_weight is None else {"sample_weight": sample_weight}
             return route_by_request(self, params | given)
         return route_weights(self._part("extractor"), self._named_parts(), sample_weight, params)
@@ -128,11 +135,13 @@ class Composition(BaseEstimator):
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata of ``fit`` go to ``fit`` of the extractor and of the members that request them.
 
+        Weights for ``score`` are for the ensemble itself, if it requests them.
+
         Returns
         -------
         routing : MetadataRouter
         """
-        router = MetadataRouter(owner=self)
+        router = MetadataRouter(owner=self).add_self_request(self)
         for name, part in [("extractor", self._part("extractor")), *self._named_parts()]:
             router.add(**{name: part}, method_mapping=FITTING)
         return router
@@ -145,12 +154,25 @@ class Composition(BaseEstimator):
         return tags
 
 
+def _routing_is_on() -> bool:
+    return bool(get_config()["enable_metadata_routing"])
+
+
 def two_generators(random_state: Any) -> tuple[Generator, Generator]:
     """One for the extractor and one for the members, so that neither depends on what the other draws."""
     if random_state is None:
         return None, None
     first, second = check_random_state(random_state).randint(2**31 - 1, size=2)
     return np.random.RandomState(first), np.random.RandomState(second)
+
+
+def as_seed(random_state: Any) -> int | None:
+    """A number that gives the same generators each time; None stays None."""
+    if random_state is None:
+        return None
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def seeded(estimator: Any, rng: Generator) -> Any:

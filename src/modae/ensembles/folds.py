@@ -13,7 +13,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing as rows_at  # frames, lists and sparse matrices alike
 
 from modae.ensembles.composition import Generator, seeded
-from modae.estimators.parameters import resolved_components
+from modae.estimators.parameters import check_count, check_diversity, resolved_components
 
 Candidate = dict[str, Any]
 """``n_modules``, ``n_components`` and ``diversity`` of an extractor."""
@@ -31,8 +31,10 @@ class Fold:
         return None if rows is None else rows_at(rows, getattr(self, which))
 
 
-def make_folds(cv: Any, X: Any, y: np.ndarray) -> list[Fold]:
-    """The folds of a splitter; a class that a training part lacks is an error."""
+def make_folds(cv: Any, X: Any, y: np.ndarray, weights: Any = None) -> list[Fold]:
+    """The folds of a splitter; one without a class to train on, or weight to test on, is an error."""
+    if weights is not None and not np.any(weights):
+        raise ValueError("sample_weight is zero for every row: there would be no data.")
     splitter = check_cv(5 if cv is None else cv, y, classifier=True)
     folds = [Fold(train, test) for train, test in splitter.split(X, y)]
     classes = np.unique(y)
@@ -43,17 +45,31 @@ def make_folds(cv: Any, X: Any, y: np.ndarray) -> list[Fold]:
                 f"class {missing.tolist()[0]!r} has no rows in the training part of fold {number}: use "
                 "fewer or stratified folds (cv), or leave that class out."
             )
+        if weights is not None and not np.any(fold.part(weights, "test")):
+            raise ValueError(
+                f"sample_weight is zero for every test row of fold {number}: use other folds (cv), or "
+                "leave rows of weight 0 out."
+            )
     return folds
 
 
 def require_path(extractor: Any) -> None:
     """An extractor whose one fit serves every candidate."""
-    if not hasattr(extractor, "with_params"):
+    if isinstance(extractor, type) or not hasattr(extractor, "with_params"):
         raise TypeError(
             "extractor must have a method with_params, which gives models for other diversities from "
             "one fit, as LinearModularAutoencoder does (or FrozenEstimator of a fitted one), got "
             f"{extractor!r}: use GridSearchCV over ModularClassifier for others."
         )
+
+
+def changes(candidate: Candidate) -> Candidate:
+    """What to ask of a fitted extractor: a share of the variance was settled by its fit."""
+    return {name: value for name, value in candidate.items() if not _is_share(name, value)}
+
+
+def _is_share(name: str, value: Any) -> bool:
+    return name == "n_components" and isinstance(value, float)
 
 
 def fit_for_all(
@@ -90,11 +106,18 @@ def make_candidates(
     )
     modules = _several(extractor.n_modules if n_modules is None else n_modules)
     widths = _several(own_width if n_components is None else n_components)
+    lams = _several(diversities)
+    for diversity in lams:
+        check_diversity(diversity)
+    for count in modules:
+        check_count("n_modules", count)
+    for width in widths if n_components is not None else ():
+        check_count("n_components", width)
     return [
         {"n_modules": int(count), "n_components": _plain(width), "diversity": float(diversity)}
         for count in modules
         for width in widths
-        for diversity in diversities
+        for diversity in lams
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from modae.core.arrays import Array
-from modae.ensembles.composition import Generator, seeded
+from modae.ensembles.composition import Generator, Named, seeded
 from modae.ensembles.routing import Routed
 from modae.estimators.parallel import in_threads
 
@@ -68,6 +68,14 @@ def fit_members(
     return in_threads(fit, [(member,) for member in members], n_jobs)
 
 
+def require_members(members: Named, kind: str, is_kind: Callable[[Any], bool]) -> None:
+    """Members of the right kind, or an error that names the one that is not."""
+    for name, member in members:
+        if isinstance(member, type) or not hasattr(member, "get_params") or not is_kind(member):
+            which = "" if name == "estimator" else f" (member {name!r})"
+            raise ValueError(f"estimator must be a {kind} or a list of them, got {member!r}{which}.")
+
+
 def ask_members(
     members: Sequence[Member], method: str, features: Sequence[Array], n_jobs: int | None
 ) -> list[Any]:
@@ -94,7 +102,7 @@ def module_features(extractor: Any, X: Any) -> Sequence[Array]:
 
 def require_modules(extractor: Any) -> None:
     """An extractor that has modules, or an error that says what one is."""
-    if not hasattr(extractor, "transform_modules"):
+    if isinstance(extractor, type) or not hasattr(extractor, "transform_modules"):
         raise TypeError(
             "extractor must have a method transform_modules that returns one array of features for each "
             f"module, as LinearModularAutoencoder and BaggingAutoencoder do, got {extractor!r}."

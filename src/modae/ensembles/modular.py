@@ -17,7 +17,6 @@ from modae.ensembles.members import (
     fit_members,
     module_features,
     new_members,
-    require_modules,
 )
 from modae.ensembles.routing import Routed
 
@@ -35,7 +34,6 @@ class ModularEnsemble(Composition):
         """Fit a copy of the extractor, then a member to the features of each module."""
         for_extractor, for_members = two_generators(self.random_state)
         extractor = seeded(clone(self._part("extractor")), for_extractor)
-        require_modules(extractor)
         self.extractor_ = extractor.fit(X, y, **routed["extractor"].fit)
         features = module_features(self.extractor_, X)
         members = new_members(self._part("estimator"), len(features), for_members)

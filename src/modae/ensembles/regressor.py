@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import RegressorMixin, is_regressor
 from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array, check_random_state
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from modae.core.arrays import Array
 from modae.ensembles.conformal import Calibration
+from modae.ensembles.members import require_members, require_modules
 from modae.ensembles.modular import ModularEnsemble, stacked
 from modae.ensembles.neighbors import NearestNeighborRegressor
 from modae.estimators.parameters import check_choice, check_fraction
@@ -108,9 +109,14 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         """
         check_choice("aggregate", self.aggregate, AGGREGATES)
         self._check_names()
+        require_modules(self._part("extractor"))
+        require_members(self._named_parts(), "regressor", is_regressor)
         routed = self._route(sample_weight, params)
         validate_data(self, X, skip_check_array=True)
         y = self._check_targets(X, y)
+        self._target_shape = y.shape[1:]
+        if hasattr(self, "calibration_"):
+            del self.calibration_  # of an earlier fit
         if self.calibrate is None:
             self._fit_parts(X, y, routed)
             return self
@@ -150,7 +156,9 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         -------
         targets : ndarray of shape (n_modules, n_samples) or (n_modules, n_samples, n_targets)
         """
-        return stacked(self._ask("predict", self._features(X)))
+        answers = self._ask("predict", self._features(X))
+        # For one column of targets some regressors answer with a column, and some without.
+        return stacked([np.reshape(each, (len(each), *self._target_shape)) for each in answers])
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
         """Intervals that hold the targets of a share of new rows, by split-conformal prediction.

@@ -6,28 +6,20 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import get_scorer
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, indexable
 
 from modae.core.arrays import Array
-from modae.ensembles.classifier import ModularClassifier, check_labels
-from modae.ensembles.composition import Composition, two_generators
-from modae.ensembles.folds import (
-    Candidate,
-    Fold,
-    fit_for_all,
-    make_candidates,
-    make_folds,
-    require_path,
-)
+from modae.ensembles.classifier import TIE_BREAKS, VOTINGS, ModularClassifier, check_labels
+from modae.ensembles.composition import Composition, as_seed
+from modae.ensembles.folds import Candidate, changes, make_candidates, make_folds, require_path
+from modae.ensembles.members import require_members
 from modae.ensembles.neighbors import NearestNeighborClassifier
-from modae.ensembles.progress import progress_bar
+from modae.ensembles.search import Search
 from modae.ensembles.selection import RULES, Outcome, choose, results_table
-from modae.estimators.parallel import in_threads
-from modae.estimators.parameters import check_choice, check_diversity
+from modae.estimators.parameters import check_choice
 from modae.inputs import rows_of
 
 DIVERSITIES = tuple(round(0.1 * step, 1) for step in range(11))
@@ -35,7 +27,7 @@ DIVERSITIES = tuple(round(0.1 * step, 1) for step in range(11))
 
 
 def _best_has(method: str, search: Any) -> bool:
-    return hasattr(getattr(search, "best_estimator_", None) or search._candidate_model(None), method)
+    return hasattr(getattr(search, "best_estimator_", None) or search._model(None, None), method)
 
 
 class ModularClassifierCV(ClassifierMixin, Composition):
@@ -148,17 +140,22 @@ class ModularClassifierCV(ClassifierMixin, Composition):
         self
         """
         check_choice("rule", self.rule, RULES)
+        check_choice("voting", self.voting, VOTINGS)
+        check_choice("tie_break", self.tie_break, TIE_BREAKS)
         self._check_names()
         require_path(self._part("extractor"))
+        require_members(self._named_parts(), "classifier", is_classifier)
         rows_of(X, self, reset=True)  # what is wrong with X is said here, and not by a fold
         y = check_labels(self, X, y)
         X, sample_weight = indexable(X, sample_weight)
         candidates = self._candidates()
-        folds = make_folds(self.cv, X, y)
-        outcomes = self._outcomes(candidates, folds, X, y, sample_weight)
-        self._choose(candidates, outcomes)
-        model = self._candidate_model(self._chosen_extractor())
-        self.best_estimator_ = model.fit(X, y, sample_weight)
+        folds = make_folds(self.cv, X, y, sample_weight)
+        seed = as_seed(self.random_state)
+        model = self._model(self.extractor, seed)
+        shown = bool(self.verbose)
+        search = Search(model, candidates, folds, X, y, sample_weight, self.scoring, self.n_jobs, shown)
+        self._choose(candidates, search.run())
+        self.best_estimator_ = self._model(self._chosen_extractor(), seed).fit(X, y, sample_weight)
         self.classes_ = self.best_estimator_.classes_
         self.n_splits_ = len(folds)
         return self
@@ -203,19 +200,29 @@ class ModularClassifierCV(ClassifierMixin, Composition):
         """
         return self._best().decision_function(X)
 
+    def predict_members(self, X: Any) -> np.ndarray:
+        """Label that each member of the chosen ensemble predicts.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_modules, n_samples)
+        """
+        return self._best().predict_members(X)
+
     def _best(self) -> ModularClassifier:
         check_is_fitted(self)
         best: ModularClassifier = self.best_estimator_
         return best
 
     def _candidates(self) -> list[Candidate]:
-        diversities = DIVERSITIES if self.diversities is None else list(self.diversities)
-        for diversity in diversities:
-            check_diversity(diversity)
         candidates = make_candidates(
             self._part("extractor"),
             self.n_features_in_,
-            diversities,
+            DIVERSITIES if self.diversities is None else self.diversities,
             self.n_modules,
             self.n_components,
         )
@@ -223,59 +230,14 @@ class ModularClassifierCV(ClassifierMixin, Composition):
             raise ValueError("diversities, n_modules and n_components must not be empty.")
         return candidates
 
-    def _outcomes(
-        self, candidates: list[Candidate], folds: list[Fold], X: Any, y: np.ndarray, weights: Any
-    ) -> list[list[Outcome]]:
-        """One outcome for each candidate and fold."""
-        with progress_bar("folds", len(folds), shown=bool(self.verbose)) as advance:
-
-            def extract(fold: Fold) -> Any:
-                routed = self._route(fold.part(weights, "train"), {})
-                for_extractor, _ = two_generators(self.random_state)
-                rows, labels = fold.part(X, "train"), fold.part(y, "train")
-                params = routed["extractor"].fit
-                fitted = fit_for_all(
-                    self._part("extractor"), candidates, rows, labels, params, for_extractor
-                )
-                advance()
-                return fitted
-
-            extractors = in_threads(extract, [(fold,) for fold in folds], self.n_jobs)
-        total = len(candidates) * len(folds)
-        with progress_bar("candidates", total, shown=bool(self.verbose)) as advance:
-
-            def attempt(candidate: Candidate, fold: Fold, extractor: Any) -> Outcome:
-                outcome = self._attempt(candidate, fold, extractor, X, y, weights)
-                advance()
-                return outcome
-
-            pairs = list(zip(folds, extractors, strict=True))
-            tasks = [(candidate, *pair) for candidate in candidates for pair in pairs]
-            outcomes = in_threads(attempt, tasks, self.n_jobs)
-        return [outcomes[start : start + len(folds)] for start in range(0, total, len(folds))]
-
-    def _attempt(
-        self, candidate: Candidate, fold: Fold, extractor: Any, X: Any, y: np.ndarray, weights: Any
-    ) -> Outcome:
-        """Members for one candidate, trained and tested on one fold."""
-        model = self._candidate_model(FrozenEstimator(extractor.with_params(**candidate)))
-        model.fit(fold.part(X, "train"), fold.part(y, "train"), fold.part(weights, "train"))
-        rows, labels = fold.part(X, "test"), fold.part(y, "test")
-        importance = fold.part(weights, "test")
-        ensemble, individual = model._errors(rows, labels, importance)
-        if self.scoring is None:
-            return Outcome(1.0 - ensemble, ensemble, individual)
-        given = {} if importance is None else {"sample_weight": importance}
-        score = get_scorer(self.scoring)(model, rows, labels, **given)
-        return Outcome(float(score), ensemble, individual)
-
-    def _candidate_model(self, extractor: Any) -> ModularClassifier:
+    def _model(self, extractor: Any, random_state: Any) -> ModularClassifier:
         return ModularClassifier(
             extractor,
             self.estimator,
             voting=self.voting,
             tie_break=self.tie_break,
-            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            random_state=random_state,
         )
 
     def _choose(self, candidates: list[Candidate], outcomes: list[list[Outcome]]) -> None:
@@ -287,7 +249,7 @@ class ModularClassifierCV(ClassifierMixin, Composition):
     def _chosen_extractor(self) -> Any:
         extractor = self._part("extractor")
         if isinstance(extractor, FrozenEstimator):
-            return FrozenEstimator(extractor.with_params(**self.best_params_))
+            return FrozenEstimator(extractor.with_params(**changes(self.best_params_)))
         return clone(extractor).set_params(**self.best_params_)
 
     @staticmethod

@@ -274,13 +274,14 @@ class LinearModularAutoencoder(DiversityPath, LinearModules):
         estimator : LinearModularAutoencoder
         """
         check_is_fitted(self)
+        if n_components is not None:
+            check_count("n_components", n_components)
         given = {"n_modules": n_modules, "n_components": n_components, "diversity": diversity}
         return self._derived(**{name: value for name, value in given.items() if value is not None})
 
     def _derived(self, **changes: Any) -> Self:
         fitted = self._fitted
-        params = {**self.get_params(deep=False), "n_modules": fitted.settings.n_modules, **changes}
-        other = type(self)(**params)
+        other = type(self)(**{**self.get_params(deep=False), **self._fitted_params(), **changes})
         other._check_parameters()
         resolved_components(changes.get("n_components"), self.n_features_in_)
         model = fitted.model.with_settings(**changes)
@@ -290,6 +291,16 @@ class LinearModularAutoencoder(DiversityPath, LinearModules):
                 setattr(other, name, getattr(self, name))
         other._fitted = Fitted(fitted.stream, model.settings, model)
         return other
+
+    def _fitted_params(self) -> dict[str, Any]:
+        """Parameters as they were at the fit, whatever was set since; a default or a share stays one."""
+        settings, width = self._fitted.settings, self.n_components
+        kept = width is None or isinstance(width, float)
+        return {
+            "n_modules": settings.n_modules,
+            "n_components": width if kept else settings.n_components,
+            "diversity": settings.diversity,
+        }
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_fitted" in vars(self)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 Result = TypeVar("Result")
 
@@ -18,10 +18,30 @@ def in_threads(
     """``[function(*each) for each in arguments]``, ``n_jobs`` at a time and in order.
 
     Threads, because what is slow here (products, trees, solvers) releases the interpreter's lock and
-    the data need no copies. While several run, BLAS and OpenMP get the cores that are left for each.
+    the data need no copies. While several run, BLAS and OpenMP get the cores that are left for each,
+    and never more than the caller allows.
     """
     jobs = min(effective_n_jobs(n_jobs), max(1, len(arguments)))
-    share = threadpool_limits(max(1, cpu_count() // jobs)) if jobs > 1 else nullcontext()
-    with share:
-        tasks = (delayed(function)(*each) for each in arguments)
-        return list(Parallel(n_jobs=jobs, prefer="threads")(tasks))
+    if jobs == 1:
+        return [function(*each) for each in arguments]
+
+    def attempt(*each: Any) -> tuple[Result | None, Exception | None]:
+        # joblib would put its own text where the cause of an error was.
+        try:
+            return function(*each), None
+        except Exception as error:
+            return None, error
+
+    with _shared_cores(jobs):
+        ends = Parallel(n_jobs=jobs, prefer="threads")(delayed(attempt)(*each) for each in arguments)
+    for _, error in ends:
+        if error is not None:
+            raise error
+    return [result for result, _ in ends]
+
+
+@contextmanager
+def _shared_cores(jobs: int) -> Iterator[None]:
+    allowed = max((pool["num_threads"] for pool in threadpool_info()), default=1)
+    with threadpool_limits(min(allowed, max(1, cpu_count() // jobs))):
+        yield

@@ -86,14 +86,13 @@ def _sweep(setting: Setting, name: str) -> Sweep:
     parts = [_errors(setting, name, seed) for seed in seeds]
     curves = _curves(setting, name)
     return Sweep(
-        name,
-        np.array(grid(setting)),
-        *(
-            np.concatenate([part[key] for part in parts])
-            for key in ("ensemble", "individual", "bagging")
-        ),
-        np.array(curves["faithfulness"]),
-        np.array(curves["redundancy"]),
+        name=name,
+        diversities=np.array(grid(setting)),
+        ensemble=np.concatenate([part["ensemble"] for part in parts]),
+        individual=np.concatenate([part["individual"] for part in parts]),
+        bagging=np.concatenate([part["bagging"] for part in parts]),
+        faithfulness=np.array(curves["faithfulness"]),
+        redundancy=np.array(curves["redundancy"]),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedShuffleSplit
@@ -19,7 +21,10 @@ LABELLED = 500
 """Rows with labels; the extractor has seen all rows, without."""
 
 LOOPS = (0, 6, 8, 9)
-TASKS = {"which digit": lambda y: y, "has a loop": lambda y: np.isin(y, LOOPS)}
+TASKS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "which digit": lambda y: y,
+    "has a loop": lambda y: np.isin(y, LOOPS),
+}
 
 
 def run(setting: Setting) -> list[Finding]:

@@ -1,0 +1,88 @@
+"""Members at the same time: in order, without more threads than cores, and without leftovers."""
+
+from threading import Barrier
+
+import numpy as np
+import pytest
+from joblib import cpu_count
+from sklearn.base import BaseEstimator, ClassifierMixin
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from ensembles.parts import ColumnModules
+from modae import ModularClassifier
+from modae.estimators.parallel import in_threads
+
+SEEN = []
+
+
+def pools():
+    return [pool["num_threads"] for pool in threadpool_info()]
+
+
+class PoolSpy(ClassifierMixin, BaseEstimator):
+    """Looks at the thread pools while it is trained."""
+
+    def fit(self, X, y):
+        SEEN.append(pools())
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        SEEN.append(pools())
+        return np.full(len(X), self.classes_[0])
+
+
+@pytest.fixture
+def four_threads():
+    """Pools that are larger than the share of a member, so that a limit can be seen."""
+    assert threadpool_info()
+    with threadpool_limits(4):
+        SEEN.clear()
+        yield pools()
+
+
+def test_pools_are_limited_in_members_and_restored_after(four_threads):
+    model = ModularClassifier(ColumnModules(), PoolSpy(), n_jobs=2)
+    model.fit(np.zeros((6, 4)), [0, 1, 0, 1, 0, 1])
+    assert pools() == four_threads
+    share = max(1, cpu_count() // 2)
+    assert len(SEEN) == 4
+    assert all(threads <= share for seen in SEEN for threads in seen)
+    model.predict(np.zeros((6, 4)))
+    assert len(SEEN) == 8
+    assert all(threads <= share for seen in SEEN for threads in seen)
+    assert pools() == four_threads
+
+
+def test_one_job_keeps_the_pools_of_the_caller(four_threads):
+    ModularClassifier(ColumnModules(), PoolSpy()).fit(np.zeros((6, 4)), [0, 1] * 3)
+    assert [four_threads] * 4 == SEEN
+
+
+def test_pools_are_restored_after_a_failure(four_threads):
+    def fail(_):
+        raise ZeroDivisionError("no")
+
+    with pytest.raises(ZeroDivisionError):
+        in_threads(fail, [(k,) for k in range(4)], 2)
+    assert pools() == four_threads
+
+
+def test_a_limit_of_the_caller_is_not_raised(monkeypatch):
+    """Who allows one thread (OMP_NUM_THREADS=1) does not get more because the machine has more cores."""
+    monkeypatch.setattr("modae.estimators.parallel.cpu_count", lambda: 8)
+    with threadpool_limits(1):
+        seen = in_threads(lambda _: pools(), [(k,) for k in range(4)], 2)
+    assert all(threads == 1 for each in seen for threads in each)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, 3, -1])
+def test_results_come_in_order(n_jobs):
+    tasks = [(k, 10) for k in range(25)]
+    assert in_threads(lambda a, b: a * b, tasks, n_jobs) == [10 * k for k in range(25)]
+    assert in_threads(lambda: 1, [], n_jobs) == []
+
+
+def test_jobs_do_run_at_the_same_time():
+    meeting = Barrier(2, timeout=30)
+    assert sorted(in_threads(lambda _: meeting.wait(), [(0,), (1,)], 2)) == [0, 1]
