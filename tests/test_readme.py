@@ -1,4 +1,4 @@
-"""The README's code runs, and prints what the README says."""
+"""The code in the README and the docs runs, and prints what the page says."""
 
 import re
 import subprocess
@@ -8,15 +8,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-BLOCKS = re.findall(r"```(python|text)\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-PROGRAMS = [
-    (
-        code,
-        BLOCKS[place + 1][1] if BLOCKS[place + 1 : place + 2] and BLOCKS[place + 1][0] == "text" else "",
-    )
-    for place, (kind, code) in enumerate(BLOCKS)
-    if kind == "python"
-]
+PAGES = ("README.md", "docs/index.md", "docs/ensembles.md")
+
+
+def programs_of(page):
+    """Each block of Python, and the block of text after it, which is what it prints."""
+    blocks = re.findall(r"```(python|text)\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    following = [*blocks[1:], ("", "")]
+    return [
+        pytest.param(code, printed if after == "text" else "", id=f"{page}-{place}")
+        for place, ((kind, code), (after, printed)) in enumerate(zip(blocks, following, strict=True))
+        if kind == "python"
+    ]
+
+
+PROGRAMS = [program for page in PAGES for program in programs_of(page)]
 
 
 def output_of(code):
@@ -25,19 +31,13 @@ def output_of(code):
     return result.stdout
 
 
-def test_the_readme_has_programs():
-    assert len(PROGRAMS) >= 2
+def test_every_page_has_programs():
+    assert all(programs_of(page) for page in PAGES)
 
 
 @pytest.mark.parametrize(("code", "printed"), PROGRAMS)
 def test_the_code_prints_what_the_readme_says(code, printed):
     assert output_of(code) == printed
-
-
-def test_the_comparison_with_plain_pca_is_right():
-    code = PROGRAMS[0][0].replace("diversity=0.75", "diversity=0")
-    error = re.search(r"([\d.]+)%", output_of(code)).group(1)
-    assert f"errs on {error} %" in (ROOT / "README.md").read_text()
 
 
 def test_the_test_command_is_the_one_that_continuous_integration_runs():

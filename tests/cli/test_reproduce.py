@@ -131,7 +131,8 @@ def test_an_interrupted_run_goes_on_without_repeating_what_was_done(tmp_path):
         rest, printed = process.stderr.read(), process.stdout.read()
     assert process.returncode == 130
     assert printed == ""
-    assert rest.strip() == "Interrupted. The same command goes on where this one stopped."
+    assert rest.splitlines()[-1] == "Interrupted. The same command goes on where this one stopped."
+    assert "Traceback" not in rest
     assert [path.name for path in (tmp_path / "measured").iterdir()] == ["part-figure1.json"]
     assert not (tmp_path / "results.json").exists()
     again = modae(*arguments[1:])
@@ -304,8 +305,8 @@ def test_a_source_that_is_none_is_one_line(tmp_path):
     answer = modae("transfer", "--source", "nonsense", "--out", tmp_path)
     assert answer.returncode == 2
     *_, last = answer.stderr.splitlines()
-    assert last.startswith("source must be 'embedded', 'openml' or")
-    assert last.endswith("got 'nonsense'.")
+    assert "source must be 'embedded', 'openml' or" in last
+    assert "'nonsense'" in last
     assert "Traceback" not in answer.stderr
 
 

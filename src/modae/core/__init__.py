@@ -2,28 +2,28 @@ r"""The mathematics: numpy and scipy only, arrays in, arrays out.
 
 Read the files in this order; each is one step, and its docstring states that step.
 
-==================  =====================================================================
-file                step
-==================  =====================================================================
-``arrays``          the array types, and the ways to lay a stack of matrices out
-``objective``       the loss in both forms, its two terms, its gradient
-``moments``         1. data become (n, mean, covariance) (``rows``: dense and sparse products)
-``spectrum``        2. moments become principal axes and eigenvalues
-``gram``            2. the same for fewer rows than features, without a D x D matrix
-``krylov``          2. its leading part for data too large for both, with a proven error
-``stream``          the summary that grows: rows, then moments; which route to a spectrum
-``allocation``      3. eigenvalues become shares of the modules, and a lower bound
-``subspaces``       4. shares become M subspaces (``tight_frames``: Newton's method for it)
-``codecs``          5. subspaces become encoders and decoders
-``polish``          6. only where the shares are out of reach (``attainability``: proofs of that)
-``solution``        the frozen problem and the frozen result of every solver
-``spectral``        steps 3 to 6 in one function: the default solver
-``backfitting``     Algorithm 1 of the paper: literal, and in principal axes
-``gradient``        batch gradient descent, the paper's rival
-``bootstrap``       counts of a bootstrap sample, for the baseline
-``regression``      targets other than the data: least squares, whose fitted values take their place
-``distance_correlation``  how far the distances in one feature space tell those in another
-==================  =====================================================================
+=========================  =====================================================================
+file                       step
+=========================  =====================================================================
+``arrays``                 the array types, and the ways to lay a stack of matrices out
+``objective``              the loss in both forms, its two terms, its gradient
+``moments``                1. data become (n, mean, covariance) (``rows``: dense and sparse products)
+``spectrum``               2. moments become principal axes and eigenvalues
+``gram``                   2. the same for fewer rows than features, without a D x D matrix
+``krylov``                 2. its leading part for data too large for both, with a proven error
+``stream``                 the summary that grows: rows, then moments; which route to a spectrum
+``allocation``             3. eigenvalues become shares of the modules, and a lower bound
+``subspaces``              4. shares become M subspaces (``tight_frames``: Newton's method for it)
+``codecs``                 5. subspaces become encoders and decoders
+``polish``                 6. only where the shares are out of reach (``attainability``: proofs of that)
+``solution``               the frozen problem and the frozen result of every solver
+``spectral``               steps 3 to 6 in one function: the default solver
+``backfitting``            Algorithm 1 of the paper: literal, and in principal axes
+``gradient``               batch gradient descent, the paper's rival
+``bootstrap``              counts of a bootstrap sample, for the baseline
+``regression``             targets other than the data: least squares, whose fitted values take their place
+``distance_correlation``   how far the distances in one feature space tell those in another
+=========================  =====================================================================
 
 Notation, from the paper to the code. A stack of matrices has the module as its first axis.
 
