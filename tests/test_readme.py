@@ -36,7 +36,7 @@ def test_every_page_has_programs():
 
 
 @pytest.mark.parametrize(("code", "printed"), PROGRAMS)
-def test_the_code_prints_what_the_readme_says(code, printed):
+def test_the_code_prints_what_the_page_says(code, printed):
     assert output_of(code) == printed
 
 

@@ -25,7 +25,9 @@ N_TRAIN, N_TEST = 2000, 2000
 
 def main(out: Path = Path("modae-demo")) -> None:
     """Tune, compare, print, draw."""
+    pyplot()  # without which there would be no pictures after the work
     X, y = load_benchmark("basic", N_TRAIN + N_TEST, random_state=0, return_X_y=True)
+    out.mkdir(parents=True, exist_ok=True)
     parts = train_test_split(X, y, train_size=N_TRAIN, random_state=0, stratify=y)
     print(f"MNIST digits: {N_TRAIN:,} to train, {N_TEST:,} to test. Ten modules of ten components,")
     print("a nearest-neighbour classifier on each, and a vote.\n")
@@ -36,7 +38,6 @@ def main(out: Path = Path("modae-demo")) -> None:
     errors = test_errors(search, *parts)
     print(error_table(errors, search.best_params_["diversity"]))
     print(certificate(search.best_estimator_.extractor_))
-    out.mkdir(parents=True, exist_ok=True)
     for path in draw(search, errors, parts[1], out):
         print(f"  {path}")
 
@@ -77,11 +78,11 @@ def error_table(errors: dict[str, float], diversity: float) -> str:
 
 def certificate(model: LinearModularAutoencoder) -> str:
     """What is proven about the modules."""
+    proof = "  No ten modules of this size have a smaller loss at this diversity.\n"
     return (
         f"  loss {model.loss_:.6f}, lower bound {model.lower_bound_:.6f}, gap "
         f"{abs(model.optimality_gap_):.0e} of the variance: {model.attainment_}.\n"
-        "  No ten modules of this size have a smaller loss at this diversity.\n\n"
-        "Pictures:"
+        f"{proof if model.certified_ else ''}\nPictures:"
     )
 
 

@@ -132,7 +132,7 @@ def test_what_was_measured_is_not_measured_again(measured, setting, told):
 
 
 def test_only_what_is_missing_is_measured_and_comes_out_the_same(measured, setting, told):
-    (setting.out / "measured" / "basic-0.json").unlink()
+    (setting.out / "measured" / "sweep-basic-0.json").unlink()
     told.clear()
     assert_same(sweeps(setting)[0], measured)
     assert told == ["Figure 2: basic, 150 images, seed 0"]
@@ -150,10 +150,12 @@ def test_another_size_or_grid_is_measured_anew(measured, setting, tmp_path, monk
     assert not np.array_equal(again.ensemble, measured.ensemble)
 
 
+@pytest.mark.slow
 def test_the_number_of_cores_changes_nothing(measured, tmp_path):
     assert_same(sweeps(Setting(tmp_path, n_jobs=2))[0], measured)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:diversity=0 makes all modules equal")  # best of so few rows
 def test_full_scale_has_three_seeds_that_draw_other_digits(measured, tmp_path):
     told = []

@@ -31,7 +31,7 @@ FEW = 3
 def test_every_claim_is_complete(claim):
     entry = EXPECTED[claim]
     assert {"part", "where", "paper", "check", "verdict"} <= entry.keys()
-    assert entry.keys() <= {"part", "where", "paper", "check", "verdict", "note"}
+    assert entry.keys() <= {"part", "where", "paper", "check", "verdict", "note", "quick"}
     assert all(isinstance(value, str) and value.strip() == value != "" for value in entry.values())
     assert entry["verdict"] in {"reproduced", "differs", "cannot be checked"}
     assert entry["verdict"] == "reproduced" or "note" in entry

@@ -8,6 +8,8 @@ import sys
 def main() -> None:
     """Run the command line; without the packages for it, say how to install them."""
     try:
+        import rich  # noqa: F401  (typer would do without it until it prints)
+
         from modae.cli.app import app
     except ImportError as missing:
         print(f'The command line needs {missing.name}: pip install "modae[cli]"', file=sys.stderr)

@@ -22,14 +22,37 @@ def demo(
     """A quick tour: a tuned ensemble on digits against Bagging and plain PCA."""
     from modae.demo import main
 
-    main(out)
+    try:
+        main(out)
+    except (ImportError, OSError) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(3) from None
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from modae import __version__
+
+        typer.echo(f"modae {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def modae(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Diverse, complementary representations of unlabelled data, and ensembles on them."""
 
 
 @app.command()
 def reproduce(
     what: Annotated[
         Optional[list[str]],  # noqa: UP045  (typer reads this)
-        typer.Argument(help="Parts of the paper; all of them if none is named."),
+        typer.Argument(
+            help="theorems, figure1, table1, figure2, section51, section52, transfer; or all."
+        ),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="The paper's scale: up to 45 minutes.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for pictures and numbers.")] = Path(

@@ -12,7 +12,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from modae.reproduction.findings import Setting
-from modae.reproduction.run import PARTS, reproduce
+from modae.reproduction.run import PARTS, check_source, reproduce
+from modae.reproduction.store import measured_folder
 from modae.reproduction.verdicts import DIFFERS, REPRODUCED, Verdict, summary
 
 MISTAKE, ENVIRONMENT, INTERRUPTED = 2, 3, 130
@@ -29,49 +30,58 @@ def reproduce_command(
 ) -> int:
     """Run, print, and return the exit code: 1 if a claim that was reproduced stopped holding."""
     errors, console = Console(stderr=True), Console()
-    unknown = [name for name in names if name not in PARTS]
-    if unknown:
-        errors.print(f"There is no part {unknown[0]!r}. Parts are: {', '.join(PARTS)}.", markup=False)
+    setting = Setting(out, full, source, jobs)
+    mistake = _mistake(names, setting)
+    if mistake:
+        _say(errors, mistake)
         return MISTAKE
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        errors.print(f"The folder {out} cannot be made: {error.strerror}.", markup=False)
-        return ENVIRONMENT
     start = perf_counter()
     try:
-        verdicts = _run(names, full, out, source, jobs, fresh, errors)
+        measured_folder(out).mkdir(parents=True, exist_ok=True)
+        verdicts = _run(names, setting, fresh, errors)
     except KeyboardInterrupt:
-        errors.print("\nInterrupted. The same command goes on where this one stopped.")
+        again = "The same command, without --fresh," if fresh else "The same command"
+        _say(errors, f"\nInterrupted. {again} goes on where this one stopped.")
         return INTERRUPTED
-    except (ValueError, OSError, ImportError) as error:
-        errors.print(str(error), markup=False)
-        return MISTAKE if isinstance(error, ValueError) else ENVIRONMENT
+    except (OSError, ImportError) as error:
+        _say(errors, str(error))
+        return ENVIRONMENT
     show(verdicts, names, out, console)
-    console.print(f"{perf_counter() - start:.0f} s. Pictures and numbers are in {out}/", markup=False)
+    _say(console, f"{perf_counter() - start:.0f} s. Pictures and numbers are in {out}/")
     return int(any(verdict.stopped_holding for verdict in verdicts))
 
 
-def _run(
-    names: Sequence[str],
-    full: bool,
-    out: Path,
-    source: str,
-    jobs: int,
-    fresh: bool,
-    errors: Console,
-) -> list[Verdict]:
+def _mistake(names: Sequence[str], setting: Setting) -> str:
+    """What is wrong with what was typed, or nothing."""
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        return f"There is no part {unknown[0]!r}. Parts are: {', '.join(PARTS)}."
+    try:
+        check_source(list(names or PARTS), setting)
+    except (ValueError, FileNotFoundError, NotADirectoryError) as error:
+        return f"--source {setting.source}: {error}"
+    except (OSError, ImportError):
+        return ""  # not a mistake: said when the work begins
+    return ""
+
+
+def _say(console: Console, text: str) -> None:
+    """One line, however long: a path must not be cut."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _run(names: Sequence[str], setting: Setting, fresh: bool, errors: Console) -> list[Verdict]:
     """Run with a status line on a terminal, and with one line for each step elsewhere."""
+    plain = (setting.out, setting.full, setting.source, setting.n_jobs)
     if not errors.is_terminal:
-        setting = Setting(out, full, source, jobs, lambda text: errors.print(text, markup=False))
-        return reproduce(names, setting, fresh=fresh)
+        return reproduce(names, Setting(*plain, lambda text: _say(errors, text)), fresh=fresh)
     with errors.status("Starting") as status:
-        setting = Setting(out, full, source, jobs, lambda text: status.update(escape(text)))
-        return reproduce(names, setting, fresh=fresh)
+        told = Setting(*plain, lambda text: status.update(escape(text)))
+        return reproduce(names, told, fresh=fresh)
 
 
 def show(verdicts: Sequence[Verdict], names: Sequence[str], out: Path, console: Console) -> None:
-    """The parts' own tables, the verdicts, and a summary."""
+    """The parts' own tables, the verdicts, and once more what differs."""
     for name in PRINTED:
         wanted = not names or Path(name).stem in names
         if wanted and (out / name).is_file():
@@ -79,11 +89,10 @@ def show(verdicts: Sequence[Verdict], names: Sequence[str], out: Path, console: 
     console.print(verdict_table(verdicts))
     for verdict in verdicts:
         if verdict.stopped_holding:
-            console.print(
-                f"[bold red]{verdict.claim.name} was reproduced before, and is not now.[/]",
-                highlight=False,
-            )
-    console.print(f"{len(verdicts)} claims: {summary(verdicts)}.", highlight=False)
+            _say(console, f"{verdict.claim.name} was reproduced before, and is not now.")
+        elif verdict.verdict == DIFFERS:
+            _say(console, f"{verdict.claim.name} differs.")
+    _say(console, f"Claims: {len(verdicts)}. {summary(verdicts)}.")
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> Table:
@@ -94,10 +103,11 @@ def verdict_table(verdicts: Sequence[Verdict]) -> Table:
     table.add_column("verdict", ratio=2)
     for verdict in verdicts:
         claim = verdict.claim
-        note = f"\n[dim]{escape(claim.note)}[/]" if claim.note else ""
+        found = f"\n[bold]Found:[/] {escape(verdict.measured)}" if verdict.measured else ""
+        note = f"\n[dim]Note: {escape(claim.note)}[/]" if claim.note else ""
         table.add_row(
-            f"[bold]{escape(claim.where)}[/]\n{escape(claim.paper)}",
-            f"[dim]{escape(claim.check)}[/]\n{escape(verdict.measured)}{note}",
+            f"[bold]{escape(claim.where)}[/] [dim]({claim.name})[/]\n{escape(claim.paper)}",
+            f"[dim]Rule: {escape(claim.check)}[/]{found}{note}",
             f"[{COLOURS.get(verdict.verdict, 'default')}]{verdict.verdict}[/]",
         )
     return table

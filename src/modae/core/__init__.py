@@ -21,7 +21,7 @@ file                       step
 ``backfitting``            Algorithm 1 of the paper: literal, and in principal axes
 ``gradient``               batch gradient descent, the paper's rival
 ``bootstrap``              counts of a bootstrap sample, for the baseline
-``regression``             targets other than the data: least squares, whose fitted values take their place
+``regression``             other targets: the fitted values of least squares take the place of the data
 ``distance_correlation``   how far the distances in one feature space tell those in another
 =========================  =====================================================================
 

@@ -8,7 +8,7 @@ from modae.core.arrays import Array
 from modae.display import DiversityPathDisplay
 from modae.display.style import pyplot
 from modae.reproduction.findings import Finding, Setting
-from modae.reproduction.store import save_figure, save_json
+from modae.reproduction.store import save_figure, save_json, save_text
 from modae.reproduction.sweep import Sweep, sweeps
 
 CLEARLY = 2.0
@@ -20,7 +20,7 @@ def run(setting: Setting) -> list[Finding]:
     measured = sweeps(setting)
     draw(measured, setting)
     save_json(setting.out / "figure2.json", [row(sweep) for sweep in measured])
-    (setting.out / "figure2.txt").write_text(table(measured), encoding="utf-8")
+    save_text(setting.out / "figure2.txt", table(measured))
     return judge(measured)
 
 
@@ -33,7 +33,9 @@ def margin(differences: Array) -> float:
     """Mean of paired differences, in standard errors."""
     error = float(differences.std(ddof=1) / np.sqrt(len(differences)))
     mean = float(differences.mean())
-    return mean / error if error > 0.0 else float(np.sign(mean)) * np.inf
+    if error > 0.0:
+        return mean / error
+    return float(np.copysign(np.inf, mean)) if mean else 0.0
 
 
 def gain(sweep: Sweep) -> Array:
@@ -70,7 +72,7 @@ def _inside(measured: list[Sweep]) -> Finding:
     return Finding("figure2-best-inside", all(inside), f"best diversities {values}")
 
 
-def row(sweep: Sweep) -> dict[str, float | str | list[float]]:
+def row(sweep: Sweep) -> dict[str, object]:
     """One line of the table, for people and machines."""
     mean = sweep.ensemble.mean(axis=0)
     return {
@@ -81,11 +83,15 @@ def row(sweep: Sweep) -> dict[str, float | str | list[float]]:
         "at_zero": float(mean[0]),
         "at_one": float(mean[-1]),
         "gain": float(gain(sweep).mean()),
-        "gain_in_standard_errors": margin(gain(sweep)),
-        "rise_in_standard_errors": margin(rise(sweep)),
+        "gain_in_standard_errors": _finite(margin(gain(sweep))),
+        "rise_in_standard_errors": _finite(margin(rise(sweep))),
         "diversities": sweep.diversities.tolist(),
         "ensemble": mean.tolist(),
     }
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
 
 
 def table(measured: list[Sweep]) -> str:

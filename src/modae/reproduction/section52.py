@@ -14,7 +14,6 @@ STRONG = 0.9
 """Rank correlation with diversity that counts as rising or falling throughout."""
 
 CURVES = {
-    "individual": "mean individual error",
     "faithfulness": "distance correlation with the data",
     "redundancy": "distance correlation between modules",
 }

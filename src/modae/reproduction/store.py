@@ -18,8 +18,19 @@ if TYPE_CHECKING:
 def save_json(path: Path, content: Any) -> None:
     """Write numbers and words, whole or not at all."""
     with atomic_write(path, "w") as file:
-        json.dump(content, file, indent=1)
+        json.dump(content, file, indent=1, allow_nan=False)
         file.write("\n")
+
+
+def save_text(path: Path, content: str) -> None:
+    """Write words, whole or not at all."""
+    with atomic_write(path, "w") as file:
+        file.write(content)
+
+
+def measured_folder(out: Path) -> Path:
+    """Where a run keeps what it has measured so far."""
+    return out / "measured"
 
 
 def remembered(path: Path, question: dict[str, Any], answer: Callable[[], Any]) -> Any:

@@ -16,7 +16,7 @@ from modae.estimators.bagging import BaggingAutoencoder
 from modae.estimators.linear import LinearModularAutoencoder
 from modae.metrics import faithfulness, redundancy
 from modae.reproduction.findings import Setting
-from modae.reproduction.store import remembered
+from modae.reproduction.store import measured_folder, remembered
 
 N_MODULES = N_COMPONENTS = 10
 N_FOLDS = 5
@@ -32,7 +32,11 @@ FULL_SIZES = {
 """Rows of each data set at full scale: those of the original training and validation sets, but for
 rectangles, of which the originals have 1,200 (and 50,000 to test on)."""
 
-QUICK_SIZE = 1_500
+QUICK_SIZE = 3_000
+
+FROM_DIGITS = ("basic", "rotations", "background_noise", "background_images")
+EMBEDDED_DIGITS = 5_000
+"""All that the embedded source has: there the full scale is less than the paper's."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,8 @@ def _sweep(setting: Setting, name: str) -> Sweep:
 
 def _question(setting: Setting, name: str, seed: int) -> dict[str, Any]:
     n_samples = FULL_SIZES[name] if setting.full else QUICK_SIZE
+    if setting.source == "embedded" and name in FROM_DIGITS:
+        n_samples = min(n_samples, EMBEDDED_DIGITS)
     return {"data": name, "n_samples": n_samples, "source": str(setting.source), "seed": seed}
 
 
@@ -141,12 +147,12 @@ def _errors(setting: Setting, name: str, seed: int) -> dict[str, list[Any]]:
             "bagging": (1.0 - cross_val_score(baseline, X, y, cv=folds)).tolist(),
         }
 
-    return remembered(setting.out / "measured" / f"{name}-{seed}.json", question, measure)
+    return remembered(measured_folder(setting.out) / f"sweep-{name}-{seed}.json", question, measure)
 
 
 def _curves(setting: Setting, name: str) -> dict[str, list[Any]]:
     """Distance correlations of one fold, on rows that trained the modules and on others."""
-    rows = 1000 if setting.full else 300
+    rows = 1000 if setting.full else 500
     question = _question(setting, name, 0) | {"diversities": grid(setting), "rows": rows}
 
     def measure() -> dict[str, list[Any]]:
@@ -164,4 +170,6 @@ def _curves(setting: Setting, name: str) -> dict[str, list[Any]]:
             for measured in (faithfulness, redundancy)
         }
 
-    return remembered(setting.out / "measured" / f"{name}-correlations.json", question, measure)
+    return remembered(
+        measured_folder(setting.out) / f"sweep-{name}-correlations.json", question, measure
+    )

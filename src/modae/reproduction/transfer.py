@@ -15,6 +15,7 @@ from modae.estimators.linear import LinearModularAutoencoder
 from modae.reproduction.figure2 import CLEARLY, margin
 from modae.reproduction.findings import Finding, Setting
 from modae.reproduction.store import save_json
+from modae.reproduction.sweep import EMBEDDED_DIGITS
 
 DIVERSITY = 0.7
 LABELLED = 500
@@ -29,7 +30,8 @@ TASKS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 def run(setting: Setting) -> list[Finding]:
     """Two tasks on the features of one extractor, fitted once to unlabelled digits."""
-    n_samples = 12_000 if setting.full else 3_000
+    most = EMBEDDED_DIGITS if setting.source == "embedded" else 12_000
+    n_samples = most if setting.full else 3_000
     setting.tell(f"Transfer: one extractor of {n_samples:,} unlabelled digits, two tasks")
     X, y = load_benchmark("basic", n_samples, source=setting.source, random_state=0, return_X_y=True)
     extractor = LinearModularAutoencoder(10, 10, DIVERSITY, random_state=0).fit(X)

@@ -89,5 +89,4 @@ def _verdict(claim: Claim, finding: Finding | None, full: bool) -> Verdict:
 def summary(verdicts: Sequence[Verdict]) -> str:
     """How many of each, in one line."""
     counts = Counter(verdict.verdict for verdict in verdicts)
-    words = {REPRODUCED: "reproduced", DIFFERS: "differ from the paper", UNCHECKED: "cannot be checked"}
-    return ", ".join(f"{counts[key]} {words[key]}" for key in words if counts[key])
+    return ", ".join(f"{word}: {counts[word]}" for word in (REPRODUCED, DIFFERS, UNCHECKED))
