@@ -51,11 +51,14 @@ class NearestRow:
         if self.backend == "brute":
             # Products cancel far from 0, where distances are small beside the rows.
             centre = self.rows.mean(axis=0)
-            nearest: Indices = pairwise_distances_argmin(queries - centre, self.rows - centre)
-            return nearest
+            return pairwise_distances_argmin(queries - centre, self.rows - centre)
         if self._tree is None:
             self._tree = cKDTree(self.rows)
-        return self._tree.query(queries, workers=effective_n_jobs(n_jobs))[1]
+        # Neighbours in turn: they visit the same leaves, which are then still in the cache.
+        order = cKDTree(queries).indices
+        nearest = np.empty(len(queries), dtype=np.intp)
+        nearest[order] = self._tree.query(queries[order], workers=effective_n_jobs(n_jobs))[1]
+        return nearest
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_tree": None}
