@@ -104,7 +104,7 @@ def test_a_folder_that_cannot_be_made_is_noticed_before_the_work(tmp_path, monke
     def work(*_, **__):
         raise AssertionError("worked for nothing")
 
-    monkeypatch.setattr(demo, "load_benchmark", work)
+    monkeypatch.setattr(demo, "ModularClassifierCV", work)
     (tmp_path / "file").write_text("theirs")
     with pytest.raises(OSError, match="file"):
         demo.main(tmp_path / "file")

@@ -76,7 +76,7 @@ class Handler(BaseHTTPRequestHandler):
         if page is None:
             self.send_error(404)
             return
-        body = gzip.compress(page)[: self.server.cut]
+        body = gzip.compress(page, mtime=0)[: self.server.cut]
         self.send_response(200)
         self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))

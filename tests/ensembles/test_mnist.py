@@ -7,7 +7,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from modae import BaggingAutoencoder, LinearModularAutoencoder, ModularClassifier, ModularClassifierCV
 
-DIVERSITIES = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+DIVERSITIES = (0.0, 0.5, 0.6, 0.7, 0.8, 1.0)
 
 
 def errors(X, y, seed):
@@ -17,7 +17,7 @@ def errors(X, y, seed):
         LinearModularAutoencoder(10, 10), diversities=DIVERSITIES, cv=folds, n_jobs=2, random_state=seed
     )
     modular = search.fit(X, y).cv_results_["mean_ensemble_error"]
-    bagging = ModularClassifier(BaggingAutoencoder(10, 10), random_state=seed)
+    bagging = ModularClassifier(BaggingAutoencoder(10, 10, n_jobs=2), n_jobs=2, random_state=seed)
     return 1.0 - cross_val_score(bagging, X, y, cv=folds).mean(), modular
 
 

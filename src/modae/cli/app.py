@@ -24,8 +24,11 @@ def demo(
 
     try:
         main(out)
-    except (ImportError, OSError) as error:
+    except ImportError as error:
         typer.echo(str(error), err=True)
+        raise typer.Exit(3) from None
+    except OSError as error:
+        typer.echo(f"--out {out}: nothing can be written there ({error.strerror}).", err=True)
         raise typer.Exit(3) from None
 
 

@@ -38,6 +38,10 @@ def reproduce_command(
     start = perf_counter()
     try:
         measured_folder(out).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        _say(errors, f"--out {out}: nothing can be written there ({error.strerror}).")
+        return ENVIRONMENT
+    try:
         verdicts = _run(names, setting, fresh, errors)
     except KeyboardInterrupt:
         again = "The same command, without --fresh," if fresh else "The same command"
@@ -54,6 +58,8 @@ def reproduce_command(
 def _mistake(names: Sequence[str], setting: Setting) -> str:
     """What is wrong with what was typed, or nothing."""
     unknown = [name for name in names if name not in PARTS]
+    if setting.n_jobs == 0:
+        return "--jobs must not be 0: give a number of cores, or -1 for all."
     if unknown:
         return f"There is no part {unknown[0]!r}. Parts are: {', '.join(PARTS)}."
     try:

@@ -123,7 +123,7 @@ class DiversityPathDisplay:
         >>> from modae import ModularClassifierCV
         >>> from modae.display import DiversityPathDisplay
         >>> from sklearn.datasets import load_iris
-        >>> search = ModularClassifierCV(diversities=[0.1, 0.5, 0.9], random_state=0)
+        >>> search = ModularClassifierCV(n_components=2, diversities=[0.1, 0.5, 0.9], random_state=0)
         >>> search = search.fit(*load_iris(return_X_y=True))
         >>> display = DiversityPathDisplay.from_estimator(search, baseline={"one tree": 0.05})
         >>> display.diversities

@@ -18,7 +18,13 @@ from sklearn.utils.validation import (
 )
 
 from modae.core.arrays import Array, Indices
-from modae.ensembles.members import Member, MemberError, require_members, require_modules
+from modae.ensembles.members import (
+    Member,
+    MemberError,
+    require_members,
+    require_modules,
+    warn_if_equal,
+)
 from modae.ensembles.modular import ModularEnsemble, stacked
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.routing import Routed
@@ -44,6 +50,17 @@ def check_labels(classifier: Any, X: Any, y: Any) -> np.ndarray:
     return y
 
 
+def check_classes(members: Sequence[Member], classes: np.ndarray) -> None:
+    """A member that was fitted elsewhere may know other classes."""
+    for member in members:
+        known = getattr(member.estimator, "classes_", classes)
+        if not np.isin(known, classes).all():
+            raise ValueError(
+                f"{member} knows classes {list(known)}, some of which are not in y, which has "
+                f"{list(classes)}: fit it to the same labels."
+            )
+
+
 def _all_members_have(method: str, ensemble: Any) -> bool:
     parts = getattr(ensemble, "estimators_", None) or [part for _, part in ensemble._named_parts()]
     return all(hasattr(part, method) for part in parts)
@@ -56,6 +73,9 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
     trains a classifier of its own, and the M classifiers vote. Where modules differ, so do the errors of
     the members, and the vote removes those that are not shared: with ``extractor__diversity`` well
     chosen the ensemble is far better than its members.
+
+    Like PCA it depends on the scale of the columns: put a ``StandardScaler`` before it where units
+    differ. And modules can differ only if each has clearly fewer components than there are columns.
 
     Parameters
     ----------
@@ -155,17 +175,20 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         self._check_names()
         require_modules(self._part("extractor"))
         require_members(self._named_parts(), "classifier", is_classifier)
-        return self._fit_routed(X, y, sample_weight, self._route(sample_weight, params))
+        self._fit_routed(X, y, sample_weight, self._route(sample_weight, params))
+        warn_if_equal(self.extractor_)
+        return self
 
     def _fit_routed(self, X: Any, y: Any, sample_weight: Any, routed: Routed) -> Self:
         validate_data(self, X, skip_check_array=True)
         y = check_labels(self, X, y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
+        classes, labels = np.unique(y, return_inverse=True)
         weights = weights_of(sample_weight, len(y))
-        totals = np.bincount(labels, weights=weights, minlength=len(self.classes_))
-        self._fit_parts(X, y, routed)
-        self._check_classes()
-        self.class_prior_ = totals / (totals.sum() or 1.0)
+        totals = np.bincount(labels, weights=weights, minlength=len(classes))
+        parts = self._fit_parts(X, y, routed)
+        check_classes(parts.members(), classes)
+        self._publish(parts)
+        self.classes_, self.class_prior_ = classes, totals / (totals.sum() or 1.0)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -266,16 +289,6 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
                 raise ValueError(
                     f"voting='soft' needs members with predict_proba, and {member} has none: use "
                     "voting='hard', or wrap it in CalibratedClassifierCV."
-                )
-
-    def _check_classes(self) -> None:
-        """A member that was fitted elsewhere may know other classes."""
-        for member in self._members():
-            known = getattr(member.estimator, "classes_", self.classes_)
-            if not np.isin(known, self.classes_).all():
-                raise ValueError(
-                    f"{member} knows classes {list(known)}, some of which are not in y, which has "
-                    f"{list(self.classes_)}: fit it to the same labels."
                 )
 
     def _accuracies(self, X: Any, y: np.ndarray, sample_weight: Any = None) -> tuple[float, float]:

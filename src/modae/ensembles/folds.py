@@ -31,12 +31,12 @@ class Fold:
         return None if rows is None else rows_at(rows, getattr(self, which))
 
 
-def make_folds(cv: Any, X: Any, y: np.ndarray, weights: Any = None) -> list[Fold]:
+def make_folds(cv: Any, X: Any, y: np.ndarray, weights: Any = None, groups: Any = None) -> list[Fold]:
     """The folds of a splitter; one without a class to train on, or weight to test on, is an error."""
     if weights is not None and not np.any(weights):
         raise ValueError("sample_weight is zero for every row: there would be no data.")
     splitter = check_cv(5 if cv is None else cv, y, classifier=True)
-    folds = [Fold(train, test) for train, test in splitter.split(X, y)]
+    folds = [Fold(train, test) for train, test in splitter.split(X, y, groups)]
     classes = np.unique(y)
     for number, fold in enumerate(folds):
         missing = np.setdiff1d(classes, y[fold.train])

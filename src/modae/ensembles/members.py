@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from warnings import warn
 
 import numpy as np
 from sklearn.base import clone
@@ -13,6 +14,9 @@ from modae.core.arrays import Array
 from modae.ensembles.composition import Generator, Named, seeded
 from modae.ensembles.routing import Routed
 from modae.estimators.parallel import in_threads
+
+EQUAL = 1e-9
+"""Modules whose outputs spread by less than this share of the variance are equal."""
 
 
 class MemberError(ValueError):
@@ -98,6 +102,21 @@ def module_features(extractor: Any, X: Any) -> Sequence[Array]:
             f"module, all with the same number of rows, got shapes {shapes}."
         )
     return features
+
+
+def warn_if_equal(extractor: Any) -> None:
+    """Say that modules which see everything cannot differ, whatever the diversity."""
+    spread = getattr(extractor, "diversity_term_", None)
+    if spread is None or extractor.n_modules == 1 or extractor.diversity == 0.0:
+        return
+    if spread <= EQUAL * extractor.total_variance_:
+        warn(
+            "All modules are equal, so the ensemble gains nothing over one member: n_components is "
+            f"{extractor.n_components_} for {extractor.n_features_in_} columns; lower it, or raise the "
+            "diversity.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def require_modules(extractor: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -21,6 +21,19 @@ from modae.ensembles.members import (
 from modae.ensembles.routing import Routed
 
 
+class Parts(NamedTuple):
+    """What a fit gives: the extractor, the members, and their names."""
+
+    extractor: Any
+    estimators: list[Any]
+    names: list[str]
+
+    def members(self) -> list[Member]:
+        """The members with their modules and names."""
+        named = enumerate(zip(self.names, self.estimators, strict=True))
+        return [Member(module, name, estimator) for module, (name, estimator) in named]
+
+
 class ModularEnsemble(Composition):
     """An extractor with modules, and one member for each.
 
@@ -30,17 +43,24 @@ class ModularEnsemble(Composition):
     n_jobs: int | None
     random_state: Any
 
-    def _fit_parts(self, X: Any, y: Any, routed: Routed) -> None:
+    def _fit_parts(self, X: Any, y: Any, routed: Routed) -> Parts:
         """Fit a copy of the extractor, then a member to the features of each module."""
         for_extractor, for_members = two_generators(self.random_state)
         extractor = seeded(clone(self._part("extractor")), for_extractor)
-        self.extractor_ = extractor.fit(X, y, **routed["extractor"].fit)
-        features = module_features(self.extractor_, X)
+        extractor = extractor.fit(X, y, **routed["extractor"].fit)
+        features = module_features(extractor, X)
         members = new_members(self._part("estimator"), len(features), for_members)
         self._check_members(members)
-        self.estimators_ = fit_members(members, features, y, routed, self.n_jobs)
-        self.n_modules_ = len(self.estimators_)
-        self._member_names = [member.name for member in members]
+        fitted = fit_members(members, features, y, routed, self.n_jobs)
+        return Parts(extractor, fitted, [member.name for member in members])
+
+    def _publish(self, parts: Parts) -> None:
+        """All at once, when nothing can fail any more: an earlier fit stays whole until then."""
+        self.extractor_, self.estimators_, self._member_names = parts
+        self.n_modules_ = len(parts.estimators)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_")
 
     def _ask(self, method: str, features: Sequence[Array]) -> list[Any]:
         """What each fitted member says of the features of its module."""
@@ -55,8 +75,7 @@ class ModularEnsemble(Composition):
         return features
 
     def _members(self) -> list[Member]:
-        named = enumerate(zip(self._member_names, self.estimators_, strict=True))
-        return [Member(module, name, estimator) for module, (name, estimator) in named]
+        return Parts(self.extractor_, self.estimators_, self._member_names).members()
 
     def _check_members(self, members: Sequence[Member]) -> None:
         """Whether these members can do what the ensemble needs of them."""

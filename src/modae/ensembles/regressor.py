@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from modae.core.arrays import Array
 from modae.ensembles.conformal import Calibration
-from modae.ensembles.members import require_members, require_modules
-from modae.ensembles.modular import ModularEnsemble, stacked
+from modae.ensembles.members import require_members, require_modules, warn_if_equal
+from modae.ensembles.modular import ModularEnsemble, Parts, stacked
 from modae.ensembles.neighbors import NearestNeighborRegressor
 from modae.estimators.parameters import check_choice, check_fraction
 
@@ -40,7 +40,7 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         How the predictions of the members become one.
     calibrate : float or None, default=None
         Share of the training rows to hold out for intervals, in (0, 1); the members are then trained on
-        the rest, and ``predict_interval`` works. None holds out nothing.
+        the rest, and ``predict_interval`` works; not with weights. None holds out nothing.
     n_jobs : int or None, default=None
         Members that are trained, or asked, at the same time.
     random_state : int, RandomState instance or None, default=None
@@ -114,16 +114,17 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         routed = self._route(sample_weight, params)
         validate_data(self, X, skip_check_array=True)
         y = self._check_targets(X, y)
-        self._target_shape = y.shape[1:]
-        if hasattr(self, "calibration_"):
-            del self.calibration_  # of an earlier fit
         if self.calibrate is None:
-            self._fit_parts(X, y, routed)
-            return self
-        check_fraction("calibrate", self.calibrate)
-        if sample_weight is not None or params:
-            raise ValueError("calibrate does not work with weights or other metadata: leave one out.")
-        return self._fit_calibrated(X, y)
+            self._publish_regression(self._fit_parts(X, y, routed), y)
+        else:
+            check_fraction("calibrate", self.calibrate)
+            if sample_weight is not None or params:
+                raise ValueError(
+                    "calibrate does not work with weights or other metadata: leave one out."
+                )
+            self._fit_calibrated(X, y)
+        warn_if_equal(self.extractor_)
+        return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Mean, or median, of the members' predictions.
@@ -209,15 +210,20 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         check_consistent_length(X, y)
         return y
 
-    def _fit_calibrated(self, X: Any, y: Array) -> Self:
+    def _publish_regression(self, parts: Parts, y: Array) -> None:
+        self._publish(parts)
+        self._target_shape = y.shape[1:]
+        if hasattr(self, "calibration_"):
+            del self.calibration_  # of an earlier fit
+
+    def _fit_calibrated(self, X: Any, y: Array) -> None:
         """Train on a part of the rows, and remember how far off the predictions for the others are."""
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         train, held, y_train, y_held = train_test_split(
             X, y, test_size=float(self.calibrate or 0.0), random_state=seed
         )
-        self._fit_parts(train, y_train, self._route(None, {}))
+        self._publish_regression(self._fit_parts(train, y_train, self._route(None, {})), y)
         self.calibration_ = Calibration.of(self.predict(held), y_held)
-        return self
 
     @staticmethod
     def _default_member() -> NearestNeighborRegressor:

@@ -41,7 +41,8 @@ class ModularClassifierCV(ClassifierMixin, Composition):
     ----------
     extractor : estimator with ``with_params``, default=None
         None means :class:`LinearModularAutoencoder` as it comes. ``FrozenEstimator`` of a fitted one is
-        never fitted again: candidates come from its spectrum.
+        never fitted again: candidates come from its spectrum, so they can have no more components in all
+        than it kept.
     estimator : classifier or list of (name, classifier), default=None
         The members, as in :class:`ModularClassifier`.
     diversities : sequence of float, default=None
@@ -53,8 +54,9 @@ class ModularClassifierCV(ClassifierMixin, Composition):
     scoring : str, callable or None, default=None
         What is maximised, as in ``GridSearchCV``; None means accuracy.
     rule : {"best", "one_standard_error"}, default="best"
-        Take the candidate with the best mean score, or the simplest one (fewest components in all,
-        then least diversity) that is within one standard error of it.
+        Take the candidate with the best mean score (of equal ones the first: fewest modules, then fewest
+        components, then least diversity, in the order given), or the simplest one (fewest components in
+        all, then least diversity) that is within one standard error of it.
     voting, tie_break : str
         As in :class:`ModularClassifier`.
     n_jobs : int or None, default=None
@@ -125,7 +127,7 @@ class ModularClassifierCV(ClassifierMixin, Composition):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Try all candidates on all folds, and fit the chosen one to all rows.
 
         Parameters
@@ -134,6 +136,8 @@ class ModularClassifierCV(ClassifierMixin, Composition):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             For the fits, as in :class:`ModularClassifier`, and for the scores.
+        groups : array-like of shape (n_samples,), optional
+            For a splitter that keeps groups together, such as ``GroupKFold``.
 
         Returns
         -------
@@ -147,9 +151,9 @@ class ModularClassifierCV(ClassifierMixin, Composition):
         require_members(self._named_parts(), "classifier", is_classifier)
         rows_of(X, self, reset=True)  # what is wrong with X is said here, and not by a fold
         y = check_labels(self, X, y)
-        X, sample_weight = indexable(X, sample_weight)
+        X, sample_weight, groups = indexable(X, sample_weight, groups)
         candidates = self._candidates()
-        folds = make_folds(self.cv, X, y, sample_weight)
+        folds = make_folds(self.cv, X, y, sample_weight, groups)
         seed = as_seed(self.random_state)
         model = self._model(self.extractor, seed)
         shown = bool(self.verbose)
@@ -212,6 +216,37 @@ class ModularClassifierCV(ClassifierMixin, Composition):
         labels : ndarray of shape (n_modules, n_samples)
         """
         return self._best().predict_members(X)
+
+    def member_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """Accuracy of each member of the chosen ensemble alone.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        scores : ndarray of shape (n_modules,)
+        """
+        return self._best().member_scores(X, y, sample_weight)
+
+    def disagreement(self, X: Any) -> Array:
+        """Chance that two members of the chosen ensemble predict different labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        disagreement : ndarray of shape (n_samples,)
+        """
+        return self._best().disagreement(X)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "best_estimator_")
 
     def _best(self) -> ModularClassifier:
         check_is_fitted(self)

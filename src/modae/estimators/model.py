@@ -139,7 +139,7 @@ class LinearModel:
         if self.settings.diversity == 0.0 and self.settings.n_modules > 1:
             warn(
                 "diversity=0 makes all modules equal: each is the same PCA, and an ensemble on them "
-                "gains nothing.",
+                "gains nothing. If a search chose 0, scale the columns or lower n_components.",
                 UserWarning,
                 stacklevel=stacklevel + 1,
             )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
 
@@ -25,14 +24,19 @@ def in_threads(
     if jobs == 1:
         return [function(*each) for each in arguments]
 
+    pools = ThreadpoolController()
+    limit = _threads_of_each(jobs, pools)
+
     def attempt(*each: Any) -> tuple[Result | None, Exception | None]:
-        # joblib would put its own text where the cause of an error was.
+        # OpenMP counts its threads for each thread that uses it, BLAS for the process. And joblib would
+        # put a text of its own where the cause of an error was.
         try:
-            return function(*each), None
+            with pools.limit(limits=limit, user_api="openmp"):
+                return function(*each), None
         except Exception as error:
             return None, error
 
-    with _shared_cores(jobs):
+    with pools.limit(limits=limit):
         ends = Parallel(n_jobs=jobs, prefer="threads")(delayed(attempt)(*each) for each in arguments)
     for _, error in ends:
         if error is not None:
@@ -40,8 +44,6 @@ def in_threads(
     return [result for result, _ in ends]
 
 
-@contextmanager
-def _shared_cores(jobs: int) -> Iterator[None]:
-    allowed = max((pool["num_threads"] for pool in threadpool_info()), default=1)
-    with threadpool_limits(min(allowed, max(1, cpu_count() // jobs))):
-        yield
+def _threads_of_each(jobs: int, pools: ThreadpoolController) -> int:
+    allowed = max((pool["num_threads"] for pool in pools.info()), default=1)
+    return min(allowed, max(1, cpu_count() // jobs))

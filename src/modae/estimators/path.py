@@ -44,6 +44,11 @@ class DiversityPath:
             Each is solved when it is asked for.
         """
         check_is_fitted(self)
+        if not isinstance(diversities, Iterable):
+            raise ValueError(
+                f"diversities must be a sequence of numbers, got {diversities!r}; for a single one use "
+                "with_diversity."
+            )
         values = list(diversities)
         for diversity in values:
             check_diversity(diversity)

@@ -117,7 +117,7 @@ class LinearModularRegressor(DiversityPath, MultiOutputMixin, RegressorMixin, Ba
     --------
     The lower half of digits from their upper half:
 
-    >>> from modae.estimators.regression import LinearModularRegressor
+    >>> from modae import LinearModularRegressor
     >>> from sklearn.datasets import load_digits
     >>> digits, _ = load_digits(return_X_y=True)
     >>> X, Y = digits[:, :32], digits[:, 32:]
