@@ -1,5 +1,15 @@
 """Set before scipy is imported: scikit-learn's checks of array-API input run only then."""
 
 import os
+import sys
+
+import pytest
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+
+@pytest.fixture(autouse=True)
+def _no_figures_of_others():
+    """Doctests and other tests may leave figures open; those of this test are its own."""
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

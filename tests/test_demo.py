@@ -25,11 +25,12 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def printed(folder):
     """All that it prints when it is run as people run it, in a folder of their own."""
-    lines = []
+    lines, figures = [], plt.get_fignums()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr("builtins.print", lambda *words: lines.append(" ".join(map(str, words))))
         demo.main()
+    assert plt.get_fignums() == figures, "it left figures open"
     return "\n".join(lines)
 
 
@@ -97,7 +98,6 @@ def test_the_pictures_are_where_it_says_and_nothing_else_is_written(printed, fol
         assert (folder / path).read_bytes().startswith(b"\x89PNG")
     written = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
     assert written == set(named)
-    assert plt.get_fignums() == []
 
 
 def test_a_folder_that_cannot_be_made_is_noticed_before_the_work(tmp_path, monkeypatch):
