@@ -26,7 +26,7 @@ ENSEMBLES = [ModularClassifier, ModularRegressor, ModularClassifierCV]
 X, y = load_iris(return_X_y=True)
 
 
-def refused(model, message, rows=X, labels=y, kind=ValueError):
+def assert_refused(model, message, rows=X, labels=y, kind=ValueError):
     """The error, whose message is short and has no line breaks."""
     with pytest.raises(kind, match=message) as caught:
         model.fit(rows, labels)
@@ -43,36 +43,38 @@ def two():
 def test_different_member_counts(kind, count):
     member = Ridge() if kind is ModularRegressor else GaussianNB()
     members = [(f"m{k}", member) for k in range(count)]
-    refused(kind(two(), members), f"one member for each of the 2 modules.*got {count}: change")
+    assert_refused(kind(two(), members), f"one member for each of the 2 modules.*got {count}: change")
 
 
 @pytest.mark.parametrize("kind", ENSEMBLES)
 def test_an_empty_list_of_members(kind):
-    refused(kind(two(), []), "estimator must")
+    assert_refused(kind(two(), []), "estimator must")
 
 
 @pytest.mark.parametrize("kind", [ModularClassifier, ModularRegressor])
 @pytest.mark.parametrize("extractor", [PCA(2), GaussianNB(), FrozenEstimator(PCA(2).fit(X))])
 def test_an_extractor_without_transform_modules(kind, extractor):
-    error = refused(kind(extractor), "extractor must have a method transform_modules", kind=TypeError)
+    error = assert_refused(
+        kind(extractor), "extractor must have a method transform_modules", kind=TypeError
+    )
     assert repr(extractor) in str(error)
 
 
 @pytest.mark.parametrize("kind", ENSEMBLES)
 @pytest.mark.parametrize("extractor", [5, "linear", LinearModularAutoencoder])
 def test_an_extractor_that_is_no_estimator(kind, extractor):
-    refused(kind(extractor), "extractor must", kind=TypeError)
+    assert_refused(kind(extractor), "extractor must", kind=TypeError)
 
 
 @pytest.mark.parametrize("kind", ENSEMBLES)
 @pytest.mark.parametrize("member", [5, "linear", LogisticRegression, object()])
 def test_a_member_that_is_no_estimator(kind, member):
-    refused(kind(two(), member), "estimator must", kind=(TypeError, ValueError))
+    assert_refused(kind(two(), member), "estimator must", kind=(TypeError, ValueError))
 
 
 @pytest.mark.parametrize("extractor", [PCA(2), BaggingAutoencoder(2, 2)])
 def test_an_extractor_without_a_path_cannot_be_searched(extractor):
-    refused(ModularClassifierCV(extractor), "with_params.*GridSearchCV", kind=TypeError)
+    assert_refused(ModularClassifierCV(extractor), "with_params.*GridSearchCV", kind=TypeError)
 
 
 class Ragged(ColumnModules):
@@ -99,7 +101,7 @@ class Nothing(ColumnModules):
 @pytest.mark.parametrize("kind", [Ragged, Flat, Nothing])
 def test_features_that_are_not_one_matrix_for_each_module(kind):
     message = f"transform_modules of {kind.__name__} must return one 2-d array for each module"
-    refused(ModularClassifier(kind()), message)
+    assert_refused(ModularClassifier(kind()), message)
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
@@ -107,7 +109,7 @@ def test_a_member_that_fails_in_fit(n_jobs):
     members = [("good", GaussianNB()), ("bad", Failing())]
     model = ModularClassifier(two(), members, n_jobs=n_jobs)
     message = r"module 1 \('bad', Failing\) failed in fit: ZeroDivisionError: no luck today"
-    error = refused(model, message, kind=MemberError)
+    error = assert_refused(model, message, kind=MemberError)
     assert isinstance(error.__cause__, ZeroDivisionError)
 
 
@@ -124,19 +126,19 @@ def test_a_member_that_fails_in_predict(n_jobs):
 
 def test_a_member_that_fails_for_all_modules_names_its_class():
     message = r"module 0 \(Failing\) failed in fit"
-    error = refused(ModularClassifier(two(), Failing()), message, kind=MemberError)
+    error = assert_refused(ModularClassifier(two(), Failing()), message, kind=MemberError)
     assert isinstance(error.__cause__, ZeroDivisionError)
 
 
 def test_a_member_that_fails_in_a_search():
     model = ModularClassifierCV(two(), Failing(), diversities=[0.5], cv=2)
-    refused(model, "failed in fit: ZeroDivisionError: no luck today")
+    assert_refused(model, "failed in fit: ZeroDivisionError: no luck today")
 
 
 @pytest.mark.parametrize("kind", [ModularClassifier, ModularClassifierCV])
 def test_a_regressor_does_not_vote(kind):
     """Its numbers are no labels, and must not be read as the labels next to them."""
-    refused(kind(two(), Ridge()), "classifier")
+    assert_refused(kind(two(), Ridge()), "classifier")
 
 
 class Stranger(GaussianNB):
@@ -159,7 +161,7 @@ def test_a_vote_for_a_class_that_does_not_exist():
 )
 def test_names_that_cannot_be_parameters(kind, names):
     members = [(name, DecisionTreeClassifier()) for name in names]
-    refused(kind(two(), members), f"names of members must differ.*got '{names[0]}'")
+    assert_refused(kind(two(), members), f"names of members must differ.*got '{names[0]}'")
 
 
 @pytest.mark.parametrize("kind", ENSEMBLES)
@@ -167,15 +169,15 @@ def test_names_that_cannot_be_parameters(kind, names):
     "members", [[GaussianNB(), GaussianNB()], [("a", 1), ("b", 2)], [(1, GaussianNB())]]
 )
 def test_lists_that_are_not_pairs(kind, members):
-    refused(kind(two(), members), "estimator must be one estimator or a list of")
+    assert_refused(kind(two(), members), "estimator must be one estimator or a list of")
 
 
 @pytest.mark.parametrize("kind", [ModularClassifier, ModularClassifierCV])
 def test_soft_voting_without_probabilities(kind):
     message = r"voting='soft' needs members with predict_proba, and module 0 \(LinearSVC\) has none"
-    refused(kind(two(), LinearSVC(), voting="soft"), message)
+    assert_refused(kind(two(), LinearSVC(), voting="soft"), message)
     named = [("bayes", GaussianNB()), ("svm", LinearSVC())]
-    refused(kind(two(), named, voting="soft"), r"module 1 \('svm', LinearSVC\) has none")
+    assert_refused(kind(two(), named, voting="soft"), r"module 1 \('svm', LinearSVC\) has none")
 
 
 @pytest.mark.parametrize(
@@ -192,22 +194,24 @@ def test_soft_voting_without_probabilities(kind):
 )
 def test_words_that_are_not_choices(kind, parameter, value):
     message = rf"^{parameter} must be one of .*, got {re.escape(repr(value))}\.$"
-    refused(kind(two(), **{parameter: value}), message)
+    assert_refused(kind(two(), **{parameter: value}), message)
 
 
 @pytest.mark.parametrize("value", [["hard"], {"a": 1}])
 def test_choices_of_odd_types_are_refused_in_the_same_words(value):
-    refused(ModularClassifier(two(), voting=value), "voting must be one of")
+    assert_refused(ModularClassifier(two(), voting=value), "voting must be one of")
 
 
 @pytest.mark.parametrize("name", ["diversities", "n_modules", "n_components"])
 def test_empty_candidates(name):
-    refused(ModularClassifierCV(two(), **{name: []}), "diversities, n_modules and n_components must not")
+    assert_refused(
+        ModularClassifierCV(two(), **{name: []}), "diversities, n_modules and n_components must not"
+    )
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.5, np.nan, "0.5", None])
 def test_diversities_outside_their_range(value):
-    refused(
+    assert_refused(
         ModularClassifierCV(two(), diversities=[0.5, value]), r"diversity must be a number in \[0, 1\]"
     )
 
@@ -217,7 +221,7 @@ def test_one_diversity_instead_of_several(value):
     """A number works, as it does for the sizes, or is refused in a sentence that names the parameter."""
     model = ModularClassifierCV(two(), diversities=value, cv=2)
     if value > 1:
-        refused(model, "diversit")
+        assert_refused(model, "diversit")
     else:
         assert model.fit(X, y).best_params_["diversity"] == value
 
@@ -236,20 +240,24 @@ def test_one_diversity_instead_of_several(value):
     ],
 )
 def test_sizes_that_are_not_sizes(name, value):
-    refused(ModularClassifierCV(two(), cv=2, diversities=[0.5], **{name: value}), f"{name} must be")
+    assert_refused(
+        ModularClassifierCV(two(), cv=2, diversities=[0.5], **{name: value}), f"{name} must be"
+    )
 
 
 def test_a_class_missing_in_a_fold():
     labels = y.copy()
     labels[0] = 7
     message = "^class 7 has no rows in the training part of fold 0: use fewer or stratified folds"
-    refused(ModularClassifierCV(two(), cv=[(np.arange(1, 150), np.arange(1))]), message, labels=labels)
+    assert_refused(
+        ModularClassifierCV(two(), cv=[(np.arange(1, 150), np.arange(1))]), message, labels=labels
+    )
 
 
 def test_a_class_missing_in_a_fold_is_named_as_it_is():
     labels = np.array(["a", "b", "c"])[y]
     folds = [(np.arange(150), np.arange(150)), (np.arange(100), np.arange(100, 150))]
-    refused(ModularClassifierCV(two(), cv=folds), "class 'c' has no rows.*fold 1", labels=labels)
+    assert_refused(ModularClassifierCV(two(), cv=folds), "class 'c' has no rows.*fold 1", labels=labels)
 
 
 @pytest.mark.parametrize("kind", ENSEMBLES)
@@ -268,12 +276,12 @@ def test_numbers_that_are_none(kind, bad):
 
 @pytest.mark.parametrize("kind", ENSEMBLES)
 def test_lengths_that_differ(kind):
-    refused(kind(two()), "inconsistent numbers of samples", labels=y[:-1])
+    assert_refused(kind(two()), "inconsistent numbers of samples", labels=y[:-1])
 
 
 @pytest.mark.parametrize("kind", ENSEMBLES)
 def test_no_labels(kind):
-    refused(kind(two()), f"{kind.__name__} requires y to be passed", labels=None)
+    assert_refused(kind(two()), f"{kind.__name__} requires y to be passed", labels=None)
 
 
 @pytest.mark.parametrize("kind", [ModularClassifier, ModularClassifierCV])
@@ -300,4 +308,6 @@ def test_member_scores_with_too_few_labels():
 
 def test_a_frozen_member_that_knows_other_classes():
     member = FrozenEstimator(GaussianNB().fit(X[:, :2], y + 5))
-    refused(ModularClassifier(ColumnModules(2), member), "module 0 .*knows classes .*fit it to the same")
+    assert_refused(
+        ModularClassifier(ColumnModules(2), member), "module 0 .*knows classes .*fit it to the same"
+    )
