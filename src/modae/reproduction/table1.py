@@ -28,7 +28,7 @@ from modae.reproduction.findings import Finding, Setting
 
 SMALL_SIZES = (Size(10, 5, 2, 10, 5, 20_000), Size(30, 5, 5, 10, 5, 20_000))
 QUICK_SIZES = (*SMALL_SIZES, Size(100, 10, 10, 3, 1, 250))
-FULL_SIZES = (*SMALL_SIZES, Size(100, 10, 10, 10, 2, 3000), Size(200, 10, 10, 5, 1, 500))
+FULL_SIZES = (*SMALL_SIZES, Size(100, 10, 10, 10, 2, 3000), Size(200, 10, 10, 10, 1, 500))
 """D, M, H, repetitions, trials of each step, most epochs of gradient descent."""
 
 SIMILAR = 1e-3
