@@ -11,6 +11,7 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from modae import core as core
     from modae import datasets as datasets
+    from modae import deep as deep
     from modae import display as display
     from modae import metrics as metrics
     from modae.ensembles.classifier import ModularClassifier as ModularClassifier
@@ -21,25 +22,34 @@ if TYPE_CHECKING:
     from modae.estimators.bagging import BaggingAutoencoder as BaggingAutoencoder
     from modae.estimators.linear import LinearModularAutoencoder as LinearModularAutoencoder
     from modae.estimators.regression import LinearModularRegressor as LinearModularRegressor
+    from modae.persistence.api import describe as describe
+    from modae.persistence.api import load as load
+    from modae.persistence.api import save as save
+    from modae.persistence.errors import ModelFormatError as ModelFormatError
 
 _HOMES = {
     "BaggingAutoencoder": "modae.estimators.bagging",
     "LinearModularAutoencoder": "modae.estimators.linear",
     "LinearModularRegressor": "modae.estimators.regression",
+    "ModelFormatError": "modae.persistence.errors",
     "ModularClassifier": "modae.ensembles.classifier",
     "ModularClassifierCV": "modae.ensembles.tuning",
     "ModularRegressor": "modae.ensembles.regressor",
     "NearestNeighborClassifier": "modae.ensembles.neighbors",
     "NearestNeighborRegressor": "modae.ensembles.neighbors",
+    "describe": "modae.persistence.api",
+    "load": "modae.persistence.api",
+    "save": "modae.persistence.api",
 }
 """Public name -> module that defines it."""
 
-_SUBMODULES = frozenset({"core", "datasets", "display", "metrics"})
+_SUBMODULES = frozenset({"core", "datasets", "deep", "display", "metrics"})
 
 __all__ = [
     "BaggingAutoencoder",
     "LinearModularAutoencoder",
     "LinearModularRegressor",
+    "ModelFormatError",
     "ModularClassifier",
     "ModularClassifierCV",
     "ModularRegressor",
@@ -48,8 +58,12 @@ __all__ = [
     "__version__",
     "core",
     "datasets",
+    "deep",
+    "describe",
     "display",
+    "load",
     "metrics",
+    "save",
 ]
 
 

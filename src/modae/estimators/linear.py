@@ -242,13 +242,13 @@ class LinearModularAutoencoder(DiversityPath, LinearModules):
         seen = Stream() if first else self._fitted.stream
         if seen is None:
             raise ValueError(
-                "partial_fit cannot continue this fit: the data were too large to keep a copy of. Start "
-                "with partial_fit instead of fit."
+                "partial_fit cannot continue this fit: the data were too large to keep a copy of, or "
+                "the model comes from a file, which holds no rows of a fit. Start with partial_fit."
             )
         settings = self._settings(seed=None if first else self._fitted.settings.seed)
         # Streams are summed exactly in any case; short ones are too short for a Krylov method.
         method = "auto" if settings.spectrum == "krylov" else settings.spectrum
-        self._fitted = Fitted(seen.join(new), replace(settings, spectrum=method))
+        self._fitted = Fitted(seen.join(new), replace(settings, spectrum=method), grows=True)
         return self
 
     def with_params(
@@ -289,7 +289,7 @@ class LinearModularAutoencoder(DiversityPath, LinearModules):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(other, name, getattr(self, name))
-        other._fitted = Fitted(fitted.stream, model.settings, model)
+        other._fitted = Fitted(fitted.stream, model.settings, model, fitted.grows)
         return other
 
     def _fitted_params(self) -> dict[str, Any]:

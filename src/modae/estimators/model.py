@@ -76,6 +76,7 @@ class LinearModel:
             decoders=_read_only(decoders, dtype),
             diversity=settings.diversity,
         )
+        self.explained_variance_ratio = _explained_variance_ratio(self.solution, spectrum)
 
     @cached_property
     def principal_axes(self) -> Array:
@@ -120,15 +121,6 @@ class LinearModel:
         return self.solution.attainment == NOT_ATTAINABLE and searched and self.solution.converged
 
     @property
-    def explained_variance_ratio(self) -> Array:
-        """Of each module alone, (M,)."""
-        decoders, encoders = self.solution.decoders, self.solution.encoders
-        seen = encoders * self.spectrum.eigenvalues[: encoders.shape[2]]
-        explained = np.einsum("mhk,mhk->m", seen, 2.0 * decoders.swapaxes(1, 2) - encoders)
-        ratio: Array = explained / (self.spectrum.total_variance or 1.0)
-        return ratio
-
-    @property
     def explained_variance_ratio_of_mean(self) -> float:
         """Of the mean of the reconstructions."""
         error = self.solution.reconstruction_error - self.solution.diversity_term
@@ -160,14 +152,20 @@ class LinearModel:
 class Fitted:
     """A stream, settings and their model, which is solved when first asked for, and then kept.
 
-    Adding data makes a new one, so a reader in another thread never sees half of a change.
+    Adding data makes a new one, so a reader in another thread never sees half of a change. One that
+    ``grows`` was made by ``partial_fit``: more data are expected.
     """
 
     def __init__(
-        self, stream: Stream | None, settings: Settings, model: LinearModel | None = None
+        self,
+        stream: Stream | None,
+        settings: Settings,
+        model: LinearModel | None = None,
+        grows: bool = False,
     ) -> None:
         self.stream = stream
         self.settings = settings
+        self.grows = grows
         self._model = model
         self._lock = Lock()
 
@@ -183,7 +181,12 @@ class Fitted:
 
     def __getstate__(self) -> dict[str, Any]:
         # A lock cannot be pickled; a copy gets its own.
-        return {"stream": self.stream, "settings": self.settings, "model": self._model}
+        return {
+            "stream": self.stream,
+            "settings": self.settings,
+            "model": self._model,
+            "grows": self.grows,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]
@@ -223,6 +226,15 @@ def _read_only(values: Array, dtype: Any = np.float64) -> Array:
     published = np.ascontiguousarray(values, dtype=dtype)
     published.flags.writeable = False
     return published
+
+
+def _explained_variance_ratio(solution: Solution, spectrum: Spectrum) -> Array:
+    """Of each module alone, (M,)."""
+    decoders, encoders = solution.decoders, solution.encoders
+    seen = encoders * spectrum.eigenvalues[: encoders.shape[2]]
+    explained = np.einsum("mhk,mhk->m", seen, 2.0 * decoders.swapaxes(1, 2) - encoders)
+    ratio: Array = explained / (spectrum.total_variance or 1.0)
+    return ratio
 
 
 def _solve(spectrum: Spectrum, settings: Settings, dtype: Precision) -> Solution:
