@@ -34,7 +34,7 @@ check: $(READY)  ## lint, format, types, layers, duplicated code
 	$(BIN)/pylint --disable=all --enable=duplicate-code --min-similarity-lines=8 src benchmarks
 
 bench: $(READY)  ## speed, as ratios inside one run
-	@status=0; for part in core inputs metrics ensembles nested; do $(BIN)/python -m benchmarks.$$part || status=1; done; exit $$status
+	@status=0; for part in core inputs metrics ensembles files deep nested; do $(BIN)/python -m benchmarks.$$part || status=1; done; exit $$status
 
 reproduce: $(READY) ## the paper's tables, figures and theorems on small samples
 	@$(BIN)/modae reproduce --out results/reproduction

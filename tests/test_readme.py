@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/index.md", "docs/ensembles.md")
+PAGES = ("README.md", "docs/index.md", "docs/ensembles.md", "docs/files.md", "docs/deep.md")
 
 
 def programs_of(page):
@@ -25,8 +25,9 @@ def programs_of(page):
 PROGRAMS = [program for page in PAGES for program in programs_of(page)]
 
 
-def output_of(code):
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+def output_of(code, directory):
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=directory)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -36,8 +37,8 @@ def test_every_page_has_programs():
 
 
 @pytest.mark.parametrize(("code", "printed"), PROGRAMS)
-def test_the_code_prints_what_the_page_says(code, printed):
-    assert output_of(code) == printed
+def test_the_code_prints_what_the_page_says(code, printed, tmp_path):
+    assert output_of(code, tmp_path) == printed
 
 
 def test_the_test_command_is_the_one_that_continuous_integration_runs():

@@ -106,10 +106,12 @@ def module_features(extractor: Any, X: Any) -> Sequence[Array]:
 
 def warn_if_equal(extractor: Any) -> None:
     """Say that modules which see everything cannot differ, whatever the diversity."""
-    spread = getattr(extractor, "diversity_term_", None)
-    if spread is None or extractor.n_modules == 1 or extractor.diversity == 0.0:
+    spread, variance = (
+        getattr(extractor, name, None) for name in ("diversity_term_", "total_variance_")
+    )
+    if spread is None or variance is None or extractor.n_modules == 1 or extractor.diversity == 0.0:
         return
-    if spread <= EQUAL * extractor.total_variance_:
+    if spread <= EQUAL * variance:
         warn(
             "All modules are equal, so the ensemble gains nothing over one member: n_components is "
             f"{extractor.n_components_} for {extractor.n_features_in_} columns; lower it, or raise the "

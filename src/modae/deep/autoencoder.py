@@ -1,0 +1,249 @@
+"""ModularAutoencoder: autoencoders with any layers, trained together."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Self
+
+from modae.core.rows import Rows
+from modae.deep.coding import CodingModules
+from modae.deep.copies import CopiedAutoencoderNetwork
+from modae.deep.net import Objective
+from modae.deep.networks import ModularAutoencoderNetwork
+from modae.deep.options import check_factory, layer_sizes
+from modae.deep.trained import Recipe
+from modae.estimators.model import Published
+from modae.estimators.parameters import check_count, resolved_components
+
+
+class ModularAutoencoder(CodingModules):
+    r"""A set of autoencoders, of any depth, trained together to be good and different.
+
+    ``n_modules`` autoencoders with decoders :math:`g_i` and encoders :math:`f_i` are trained by
+    stochastic gradient descent on the mean over the data of
+
+    .. math:: \frac1M\sum_i\|g_i(f_i(x))-x\|^2
+              -\lambda\,\frac1M\sum_i\Big\|g_i(f_i(x))-\frac1M\sum_jg_j(f_j(x))\Big\|^2 ,
+
+    the loss of :class:`modae.LinearModularAutoencoder` with functions in place of matrices. At
+    ``diversity=0`` each module trains on its own, at ``diversity=1`` only their mean counts, so that
+    they are one large autoencoder. The codes of each module are the features for one member of an
+    ensemble, for example of :class:`modae.ModularClassifier`.
+
+    All modules are computed together, as one batched product for each layer.
+
+    Parameters
+    ----------
+    n_modules : int, default=10
+        Number of modules, M.
+    n_components : int or None, default=None
+        Size of the code of each module, H. None means ``min(10, n_features)``.
+    diversity : float, default=0.5
+        Weight of the disagreement of the modules, in [0, 1]; above 1 the loss has no minimum. Choose it
+        by what the features are for, not by ``score``.
+    hidden_layer_sizes : tuple of int, default=(64,)
+        Layers between input and code, mirrored between code and output. ``()`` has none: with it each
+        module is linear.
+    activation : str or callable, default="relu"
+        After each hidden layer: "identity", "relu", "tanh", "sigmoid", "gelu", "elu", "leaky_relu",
+        "silu", "softplus", or a class or function that returns a ``torch.nn.Module``.
+    encoder, decoder : callable or None, default=None
+        Your own modules in place of hidden layers: classes or functions called as
+        ``encoder(n_features, n_components)`` and ``decoder(n_components, n_features)`` for each of the
+        modules. Both or none.
+    equal_start : bool, default=False
+        Start all modules from the same weights. They then stay equal, unless they draw random numbers of
+        their own (dropout).
+    optimizer : {"adam", "adamw", "sgd"} or torch.optim.Optimizer class, default="adam"
+    learning_rate : float, default=1e-3
+    schedule : {"constant", "cosine", "exponential"} or callable, default="constant"
+        What the learning rate is multiplied with in each epoch: 1; half a cosine wave from 1 to 0; from
+        1 to 0.01 geometrically; or ``schedule(epoch, max_epochs)``, with epochs counted from 0.
+    weight_decay : float, default=0.0
+        Given to the optimiser.
+    batch_size : int or "all", default=128
+    max_epochs : int, default=50
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the rows, stop when their loss has not improved for
+        ``patience`` epochs, and keep the weights of the best epoch.
+    validation_fraction : float, default=0.1
+    patience : int, default=10
+    normalize : bool, default=True
+        Centre the rows, and divide them by *one* number, the root mean square deviation of all entries:
+        the geometry of the data stays. All losses are in units of the data in any case.
+    dtype : {"float32", "float64"}, default="float32"
+        Of the computation. What comes out has the precision of X.
+    device : {"auto", "cpu", "cuda", "mps"}, default="auto"
+    compile : bool, default=False
+        Whether to train with ``torch.compile``.
+    verbose : bool, default=False
+        Whether to show a progress bar (on stderr).
+    checkpoint : path or None, default=None
+        File in which the model is saved after each epoch. After a crash,
+        ``modae.load(path).resume(X)`` goes on from there.
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for the same model in every call. torch's global generators are not touched.
+
+    Attributes
+    ----------
+    history_ : dict of ndarray of shape (n_epochs,)
+        Means over the batches of each epoch: "loss", "members" (mean loss of the modules), "of_mean"
+        (loss of their mean), "diversity" (the difference), "learning_rate" and, with early stopping,
+        "valid_loss".
+    loss_ : float
+        Mean loss over the training rows after training:
+        ``reconstruction_error_ - diversity * diversity_term_``. If training was interrupted: during the
+        last whole epoch.
+    reconstruction_error_ : float
+        Mean squared error of the modules.
+    diversity_term_ : float
+        Mean squared distance of the modules from their mean.
+    n_epochs_ : int
+        Whole epochs done.
+    best_epoch_ : int
+        The epoch, from 1, whose weights are used.
+    mean_ : ndarray of shape (n_features,)
+    scale_ : float
+        What rows are shifted and divided by.
+    n_components_ : int
+        Size of the code of each module.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the columns of X have names.
+
+    See Also
+    --------
+    modae.LinearModularAutoencoder : The linear case, solved exactly.
+
+    References
+    ----------
+    H. Reeve and G. Brown, "Modular Autoencoders for Ensemble Feature Extraction", 2015.
+
+    Examples
+    --------
+    >>> from modae.deep import ModularAutoencoder
+    >>> from sklearn.datasets import load_digits
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> model = ModularAutoencoder(n_modules=5, n_components=4, max_epochs=5, random_state=0).fit(X)
+    >>> model.transform(X).shape, model.transform_modules(X).shape
+    ((1797, 20), (5, 1797, 4))
+    >>> bool(model.history_["loss"][-1] < model.history_["loss"][0])
+    True
+    """
+
+    reconstruction_error_ = Published("members")
+    n_components_ = Published("n_components")
+
+    def __init__(
+        self,
+        n_modules: int = 10,
+        n_components: int | None = None,
+        diversity: float = 0.5,
+        *,
+        hidden_layer_sizes: Any = (64,),
+        activation: Any = "relu",
+        encoder: Any = None,
+        decoder: Any = None,
+        equal_start: bool = False,
+        optimizer: Any = "adam",
+        learning_rate: float = 1e-3,
+        schedule: Any = "constant",
+        weight_decay: float = 0.0,
+        batch_size: Any = 128,
+        max_epochs: int = 50,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        patience: int = 10,
+        normalize: bool = True,
+        dtype: str = "float32",
+        device: str = "auto",
+        compile: bool = False,  # noqa: A002 - the name that torch and skorch use
+        verbose: bool = False,
+        checkpoint: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self._store(locals())
+
+    n_components: int | None
+    encoder: Any
+    decoder: Any
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Train the modules from a fresh start.
+
+        Ctrl-C stops it after all: the last whole epoch is kept, and ``resume`` goes on from there.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X)
+
+    def partial_fit(self, X: Any, y: object = None) -> Self:
+        """One epoch over these rows, from where training is now, at a constant learning rate.
+
+        The first call starts training, and its rows set ``mean_`` and ``scale_`` for all later ones.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        return self._partial_fit(X)
+
+    def resume(self, X: Any, y: object = None) -> Self:
+        """Go on with a training that was interrupted, or that is to be longer.
+
+        With the same data and parameters the result equals, on the CPU bit for bit, that of a training
+        that was not interrupted. Raise ``max_epochs`` (or ``patience``) first to train longer than
+        planned.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data of ``fit``.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        return self._resume(X)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.n_components is not None:
+            check_count("n_components", self.n_components)
+        check_factory("encoder", self.encoder)
+        check_factory("decoder", self.decoder)
+        if (self.encoder is None) != (self.decoder is None):
+            raise ValueError("encoder and decoder must be given both, or none of them.")
+
+    def _recipe(self, n_features: int, n_outputs: int) -> Recipe:
+        sizes: dict[str, Any] = {
+            "n_features": n_features,
+            "n_modules": int(self.n_modules),
+            "n_components": int(resolved_components(self.n_components, n_features)),
+            "equal_start": bool(self.equal_start),
+        }
+        if self.encoder is not None:
+            return partial(CopiedAutoencoderNetwork, encoder=self.encoder, decoder=self.decoder, **sizes)
+        hidden = layer_sizes(self.hidden_layer_sizes)
+        return partial(
+            ModularAutoencoderNetwork, hidden_layer_sizes=hidden, activation=self.activation, **sizes
+        )
+
+    def _objective(self) -> Objective:
+        return Objective(float(self.diversity))
+
+    def _targets(self, y: Any, rows: Rows, classes: Any, *, reset: bool) -> None:
+        return None

@@ -1,0 +1,325 @@
+r"""The loss of modules that are trained together, for any modules and any per-element loss.
+
+.. math::
+   L=(1-\lambda)\,\frac1M\sum_i\ell(F_i,y)+\lambda\,\ell(\bar F,y)
+
+The first term asks every module :math:`F_i` to be right on its own, the second asks only their mean
+:math:`\bar F` to be right. For a convex loss the first is never below the second, and their distance,
+the ambiguity, says how different the modules are. With the squared error this is the objective of
+:mod:`modae.core.objective` (Proposition 1 of the paper); with targets y other than the input it is the
+loss of a Modular Regression Network (the paper's appendix).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from modae.estimators.parameters import check_choice, check_diversity
+
+Loss = str | Callable[[Tensor, Tensor], Tensor]
+
+LOSSES = ("squared_error", "huber", "cross_entropy")
+"""Losses that have a name."""
+
+AVERAGES = ("probability", "logit")
+"""What is averaged over the modules of a classifier."""
+
+REDUCTIONS = ("mean", "sum", "none")
+"""What becomes of the rows."""
+
+
+CHUNK = 2**18
+"""Elements of the errors that are in memory at once: 1 MB of float32, about the cache of one core."""
+
+
+class LossTerms(NamedTuple):
+    """The loss and what it is made of, all reduced over the rows in the same way.
+
+    Attributes
+    ----------
+    loss : Tensor
+        ``(1 - diversity) * members + diversity * of_mean``.
+    members : Tensor
+        Mean loss of the modules, each on its own.
+    of_mean : Tensor
+        Loss of the mean of the modules.
+    """
+
+    loss: Tensor
+    members: Tensor
+    of_mean: Tensor
+
+    @property
+    def ambiguity(self) -> Tensor:
+        """How much the mean gains on the average module: never below 0 for a convex loss."""
+        return self.members - self.of_mean
+
+
+def modular_loss(
+    outputs: Tensor,
+    target: Tensor,
+    diversity: float,
+    *,
+    loss: Loss = "squared_error",
+    average: str = "probability",
+    reduction: str = "mean",
+    return_terms: bool = False,
+) -> Tensor | LossTerms:
+    r"""(1 - diversity) * mean loss of the modules + diversity * loss of their mean.
+
+    Elements of a row are summed, so the squared error of a row is :math:`\|F_i(x)-y\|^2`. Its gradient
+    with respect to the output of module i is Proposition 2 of the paper, negative correlation learning:
+
+    .. math:: \frac{\partial L}{\partial F_i}=\frac2M\big((F_i-y)-\lambda(F_i-\bar F)\big).
+
+    Parameters
+    ----------
+    outputs : Tensor of shape (n_modules, n_rows, ...)
+        What each module says of each row; logits of shape (n_modules, n_rows, n_classes) for
+        ``loss="cross_entropy"``.
+    target : Tensor of shape (n_rows, ...)
+        One target for all modules; indices of classes of shape (n_rows,) for ``loss="cross_entropy"``.
+    diversity : float in [0, 1]
+        0 trains the modules each on its own, 1 trains only their mean.
+    loss : {"squared_error", "huber", "cross_entropy"} or callable, default="squared_error"
+        A callable ``loss(outputs, target)`` gets two tensors with the same leading axes, first those of
+        all modules and then those of the mean, and returns the loss of each element, or of each row,
+        without reducing the leading axes. "huber" is half the squared error up to an error of 1, and
+        linear beyond.
+    average : {"probability", "logit"}, default="probability"
+        What is averaged over modules for the cross-entropy: the probabilities, as a vote does, or the
+        logits (the normalised geometric mean of the probabilities).
+    reduction : {"mean", "sum", "none"}, default="mean"
+        Over the rows; "none" gives one value for each.
+    return_terms : bool, default=False
+        Return the two terms as well.
+
+    Returns
+    -------
+    loss : Tensor, or LossTerms if ``return_terms``
+
+    Examples
+    --------
+    Two modules say 1 and 3 where 1 is right: mean squared error 2, squared error of the mean 1.
+
+    >>> import torch
+    >>> from modae.deep.loss import modular_loss
+    >>> outputs, target = torch.tensor([[[1.0]], [[3.0]]]), torch.tensor([[1.0]])
+    >>> terms = modular_loss(outputs, target, 0.5, return_terms=True)
+    >>> [value.item() for value in terms], terms.ambiguity.item()
+    ([1.5, 2.0, 1.0], 1.0)
+    """
+    if not isinstance(target, Tensor):
+        raise ValueError(f"target must be a torch tensor, got {type(target).__name__}.")
+    check_diversity(diversity)
+    check_choice("reduction", reduction, REDUCTIONS)
+    _check_loss(loss, average)
+    _check_outputs(outputs)
+    members, of_mean = (
+        _reduced(rows, reduction) for rows in _terms_of_rows(outputs, target, loss, average)
+    )
+    total = (1.0 - diversity) * members + diversity * of_mean
+    return LossTerms(total, members, of_mean) if return_terms else total
+
+
+def mean_prediction(
+    outputs: Tensor, *, loss: Loss = "squared_error", average: str = "probability"
+) -> Tensor:
+    """What the modules say together: the mean that :func:`modular_loss` judges.
+
+    Parameters
+    ----------
+    outputs : Tensor of shape (n_modules, n_rows, ...)
+    loss : {"squared_error", "huber", "cross_entropy"} or callable, default="squared_error"
+    average : {"probability", "logit"}, default="probability"
+        For the cross-entropy only.
+
+    Returns
+    -------
+    mean : Tensor of shape (n_rows, ...)
+        Probabilities of the classes for the cross-entropy, else the mean of the outputs.
+
+    Examples
+    --------
+    One module is sure of the first class, one knows nothing.
+
+    >>> import torch
+    >>> from modae.deep.loss import mean_prediction
+    >>> logits = torch.tensor([[[40.0, 0.0]], [[0.0, 0.0]]])
+    >>> mean_prediction(logits, loss="cross_entropy").tolist()
+    [[0.75, 0.25]]
+    """
+    _check_loss(loss, average)
+    _check_outputs(outputs)
+    if loss != "cross_entropy":
+        return outputs.mean(dim=0)
+    if average == "logit":
+        return outputs.mean(dim=0).softmax(dim=-1)
+    return outputs.softmax(dim=-1).mean(dim=0)
+
+
+class _SquaredError(torch.autograd.Function):
+    """Both terms of the squared error for each row, with the gradient in one pass over the outputs.
+
+    On a CPU these tensors are limited by memory, and the formula left to autograd reads and writes
+    arrays of their size more often. A second derivative is right too: where one is asked for, the
+    gradient is made of differentiable steps from the inputs.
+    """
+
+    @staticmethod
+    def forward(outputs: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        members, miss = torch.zeros_like(target[:, 0]), torch.zeros_like(target)
+        # A few modules at a time: their errors stay in the cache and are never all in memory.
+        for some in torch.split(outputs, max(1, CHUNK // target.numel())):
+            errors = some - target
+            members += _square_of_rows(errors).sum(dim=0)
+            # The mean of the errors, not the error of the mean: it keeps all digits of small errors.
+            miss += errors.sum(dim=0)
+        members, miss = members / len(outputs), miss / len(outputs)
+        return members, _square_of_rows(miss), miss
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.save_for_backward(*inputs, output[2])
+        ctx.mark_non_differentiable(output[2])
+
+    @staticmethod
+    def backward(ctx: Any, slope_members: Tensor, slope_of_mean: Tensor, _: Any) -> tuple[Any, Any]:
+        outputs, target, miss = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            miss = (outputs - target).mean(dim=0)
+        of_members, of_mean = (2.0 * slope[:, None] for slope in (slope_members, slope_of_mean))
+        to_outputs = to_target = None
+        if ctx.needs_input_grad[0]:
+            # Proposition 2, sorted so that only one term has the size of the outputs.
+            shift = of_mean * miss - of_members * target
+            to_outputs = torch.addcmul(shift / len(outputs), outputs, of_members / len(outputs))
+        if ctx.needs_input_grad[1]:
+            to_target = -(of_members + of_mean) * miss
+        return to_outputs, to_target
+
+
+def _terms_of_rows(outputs: Tensor, target: Tensor, loss: Loss, average: str) -> tuple[Tensor, Tensor]:
+    """Mean loss of the modules, and loss of their mean, each (n_rows,)."""
+    if loss == "cross_entropy":
+        return _cross_entropy(outputs, target, average)
+    if callable(loss):
+        return _elementwise(outputs, target, loss)
+    _check_target(outputs, target)
+    if outputs.ndim == 2:
+        outputs, target = outputs[..., None], target[..., None]
+    if loss == "huber":
+        return _elementwise(outputs, target, _huber)
+    members, of_mean, _ = _SquaredError.apply(outputs.flatten(2), target.flatten(1))  # type: ignore[no-untyped-call]
+    return members, of_mean
+
+
+def _elementwise(
+    outputs: Tensor, target: Tensor, loss: Callable[[Tensor, Tensor], Tensor]
+) -> tuple[Tensor, Tensor]:
+    mean, n_rows = outputs.mean(dim=0), outputs.shape[1]
+    if target.ndim < 1 or len(target) != n_rows:
+        raise ValueError(
+            f"target must have one row for each of the {n_rows} rows of outputs, got shape "
+            f"{tuple(target.shape)}."
+        )
+    # Expanded without a copy, as many losses of torch warn where shapes differ.
+    each = _checked(loss(outputs, target.expand(len(outputs), *target.shape)), outputs, 2)
+    of_mean = _checked(loss(mean, target), mean, 1)
+    return each.mean(dim=0).reshape(n_rows, -1).sum(dim=1), of_mean.reshape(n_rows, -1).sum(dim=1)
+
+
+def _huber(outputs: Tensor, target: Tensor) -> Tensor:
+    return functional.huber_loss(outputs, target, reduction="none")
+
+
+def _cross_entropy(outputs: Tensor, target: Tensor, average: str) -> tuple[Tensor, Tensor]:
+    _check_classes(outputs, target)
+    n_modules = len(outputs)
+    index = target.long()[:, None]
+    chosen = outputs.log_softmax(dim=-1).gather(-1, index.expand(n_modules, -1, -1)).squeeze(-1)
+    if average == "logit":
+        together = outputs.mean(dim=0).log_softmax(dim=-1).gather(-1, index).squeeze(-1)
+    else:
+        # The logarithm of the mean probability, from logarithms: no probability is rounded to 0.
+        together = chosen.logsumexp(dim=0) - math.log(n_modules)
+    return -chosen.mean(dim=0), -together
+
+
+def _square_of_rows(values: Tensor) -> Tensor:
+    """Sum of squares over the last axis; as a norm, because that makes no array of squares."""
+    norms: Tensor = torch.linalg.vector_norm(values, dim=-1)
+    return norms.square()
+
+
+def _reduced(rows: Tensor, reduction: str) -> Tensor:
+    if reduction == "none":
+        return rows
+    return rows.mean() if reduction == "mean" else rows.sum()
+
+
+def _check_loss(loss: Any, average: str) -> None:
+    check_choice("average", average, AVERAGES)
+    if not callable(loss) and loss not in LOSSES:
+        listed = ", ".join(repr(name) for name in LOSSES)
+        raise ValueError(f"loss must be one of {listed}, or a callable, got {loss!r}.")
+
+
+def _check_outputs(outputs: Tensor) -> None:
+    if not isinstance(outputs, Tensor) or not outputs.is_floating_point():
+        kind = outputs.dtype if isinstance(outputs, Tensor) else type(outputs).__name__
+        raise ValueError(f"outputs must be a torch tensor of floats, got {kind}.")
+    if outputs.ndim < 2 or 0 in outputs.shape:
+        raise ValueError(
+            "outputs must have the shape (n_modules, n_rows, ...) with at least one of each, got "
+            f"{tuple(outputs.shape)}."
+        )
+
+
+def _check_target(outputs: Tensor, target: Tensor) -> None:
+    """Equal shapes: broadcasting would compare every row with every other without a word."""
+    if target.shape != outputs.shape[1:]:
+        raise ValueError(
+            f"target must have the shape of one module's outputs, {tuple(outputs.shape[1:])}, got "
+            f"{tuple(target.shape)}."
+        )
+    if target.dtype != outputs.dtype:
+        raise ValueError(
+            f"target must have the dtype of outputs, {outputs.dtype}, got {target.dtype}: use "
+            "target.to(outputs.dtype)."
+        )
+
+
+def _check_classes(outputs: Tensor, target: Tensor) -> None:
+    if outputs.ndim != 3 or target.shape != outputs.shape[1:2]:
+        raise ValueError(
+            "loss='cross_entropy' needs outputs of shape (n_modules, n_rows, n_classes) and a target of "
+            f"shape (n_rows,), got {tuple(outputs.shape)} and {tuple(target.shape)}."
+        )
+    if target.is_floating_point() or target.is_complex() or target.dtype == torch.bool:
+        raise ValueError(f"target must hold indices of classes (integers), got {target.dtype}.")
+    # Compiled code cannot look at values without a break in its graph.
+    if not torch.compiler.is_compiling() and not 0 <= target.min() <= target.max() < outputs.shape[2]:
+        raise ValueError(
+            f"target must hold indices of classes from 0 to {outputs.shape[2] - 1}, got values from "
+            f"{target.min().item()} to {target.max().item()}."
+        )
+
+
+def _checked(losses: Any, outputs: Tensor, n_leading: int) -> Tensor:
+    """One loss for each element or row: more come from broadcasting, fewer from reducing."""
+    if not isinstance(losses, Tensor):
+        raise ValueError(f"loss must return a torch tensor, got {type(losses).__name__}.")
+    if losses.ndim < n_leading or losses.shape != outputs.shape[: losses.ndim]:
+        raise ValueError(
+            "loss must return one value for each element or row, the shape of outputs, "
+            f"{tuple(outputs.shape)}, or what it begins with {tuple(outputs.shape[:n_leading])}, got "
+            f"{tuple(losses.shape)}: leave reducing to `reduction`."
+        )
+    return losses
