@@ -145,7 +145,7 @@ def _answer(model: Any) -> str:
     if not isinstance(model, BaseEstimator):
         return "usable"
     try:
-        repr(model.get_params())
+        model.get_params()
         if not is_fitted(model):
             return "usable"
         rows = np.random.default_rng(0).normal(size=(3, model.n_features_in_))

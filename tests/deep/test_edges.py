@@ -1,9 +1,14 @@
 """Where numbers run out of range, rows run out, or somebody writes into what he was given."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+import modae
 from deep.parts import X, autoencoder
 from modae.deep.base import training_state
 
@@ -50,3 +55,58 @@ def test_weight_decay_needs_an_optimizer_that_has_it():
     model = autoencoder(optimizer=torch.optim.LBFGS, weight_decay=0.1)
     with pytest.raises(ValueError, match="weight_decay must be 0 for optimizer"):
         model.fit(X)
+
+
+def test_a_checkpoint_inside_a_pipeline(tmp_path):
+    path = tmp_path / "run.modae"
+    pipeline = make_pipeline(StandardScaler(), autoencoder(max_epochs=2, checkpoint=path)).fit(X)
+    loaded = modae.load(path)
+    rows = pipeline[0].transform(X)
+    np.testing.assert_array_equal(loaded.transform(rows), pipeline[-1].transform(rows))
+    assert loaded.loss_ == pipeline[-1].loss_
+    assert loaded.checkpoint is None  # a file does not say where to write
+
+
+def test_a_checkpoint_that_cannot_be_written_keeps_the_epochs(tmp_path, monkeypatch):
+    model = autoencoder(max_epochs=4, checkpoint=tmp_path / "run.modae")
+
+    def full(estimator):
+        if estimator.n_epochs_ == 2:
+            raise OSError("no space left")
+
+    monkeypatch.setattr(type(model), "_write_checkpoint", full)
+    with pytest.raises(OSError, match="no space"):
+        model.fit(X)
+    monkeypatch.undo()
+    assert model.n_epochs_ == 2
+    whole = autoencoder(max_epochs=4).fit(X)
+    resumed = model.set_params(checkpoint=None).resume(X)
+    np.testing.assert_array_equal(resumed.transform(X), whole.transform(X))
+
+
+def with_constants(n_features, n_components):
+    """Numbers that are made from tensors, and a buffer with infinite entries."""
+    module = torch.nn.Linear(n_features, n_components)
+    module.rates = [rate.item() for rate in torch.linspace(0.0, 0.2, 2)]
+    module.register_buffer("mask", torch.from_numpy(np.array([0.0, -np.inf], dtype=np.float32)))
+    return module
+
+
+def test_modules_with_constants_can_be_saved(tmp_path):
+    model = autoencoder(encoder=with_constants, decoder=torch.nn.Linear, max_epochs=1).fit(X)
+    modae.save(model, tmp_path / "model.modae")
+    loaded = modae.load(tmp_path / "model.modae", trusted=[with_constants, torch.nn.Linear])
+    np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_an_activation_that_mixes_rows_or_modules_is_refused(dim):
+    with pytest.raises(ValueError, match="activation must treat every row"):
+        autoencoder(activation=partial(torch.nn.Softmax, dim)).fit(X)
+    autoencoder(activation=partial(torch.nn.Softmax, -1), max_epochs=1).fit(X)
+
+
+@pytest.mark.parametrize("method", ["resume", "partial_fit"])
+def test_another_optimizer_starts_without_memory(method):
+    model = autoencoder(max_epochs=2).fit(X).set_params(optimizer=torch.optim.RMSprop, max_epochs=4)
+    assert np.isfinite(getattr(model, method)(X).loss_)

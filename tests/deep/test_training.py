@@ -170,9 +170,19 @@ def test_a_diverging_loss_stops_with_epoch_terms_and_advice_and_changes_nothing(
 
 
 def test_a_loss_that_grows_without_overflow_is_stopped_too():
-    model = autoencoder(learning_rate=30.0, schedule=lambda epoch, _: 1.0 + epoch)
-    with pytest.raises(DivergedError, match=r"grew from .* at the start: in epoch \d"):
+    model = autoencoder(learning_rate=0.3, schedule=lambda epoch, _: 10.0**epoch, max_epochs=12)
+    with pytest.raises(DivergedError, match=r"grew from .* in the first epoch: in epoch \d"):
         model.fit(X)
+
+
+def test_one_wild_batch_is_no_divergence():
+    wild = np.random.default_rng(0).normal(size=(1000, 5))
+    wild[500] *= 1e4
+    for seed in range(4):
+        model = autoencoder(normalize=False, learning_rate=0.0, random_state=seed, max_epochs=2).fit(
+            wild
+        )
+        assert model.n_epochs_ == 2
 
 
 def test_partial_fit_is_one_epoch_and_learns():

@@ -86,9 +86,7 @@ def _deep_models():
     return {
         "deep-autoencoder": deep.ModularAutoencoder(2, 2, **small).fit(parts.X),
         "deep-regressor": deep.ModularNetworkRegressor(2, **small).fit(parts.X, parts.TARGET),
-        "deep-classifier": deep.ModularNetworkClassifier(2, early_stopping=True, **small).fit(
-            parts.X, parts.LABELS
-        ),
+        "deep-classifier": deep.ModularNetworkClassifier(2, **small).fit(parts.X, parts.LABELS),
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 Activation = str | Callable[[], nn.Module]
 
@@ -85,4 +85,20 @@ def _checked(module: Any) -> nn.Module:
             f"activation must keep the shape of its input, got {module!r}, which makes {tuple(shape)} "
             f"of {tuple(probe.shape)}."
         )
+    _check_separate(module, probe)
     return module
+
+
+def _check_separate(module: nn.Module, probe: Tensor) -> None:
+    """What happens to one row of one module changes no other: softmax over modules would."""
+    changed = probe.clone()
+    changed[0, 0, 0] = 1.0
+    module.eval()
+    with torch.no_grad():
+        same = torch.equal(module(probe).flatten(0, 1)[1:], module(changed).flatten(0, 1)[1:])
+    module.train()
+    if not same:
+        raise ValueError(
+            f"activation must treat every row of every module on its own, got {module!r}, which mixes "
+            "them: let it work along the last axis (dim=-1)."
+        )

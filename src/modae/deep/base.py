@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from modae.core.rows import Rows
 from modae.deep.batches import Scaling, Source
 from modae.deep.net import Objective
-from modae.deep.options import check_training, device_of
+from modae.deep.options import check_training, device_of, optimizer_class
 from modae.deep.trained import Recipe, TrainedModel
 from modae.deep.training import State, Training
 from modae.estimators.model import Published
@@ -130,7 +130,10 @@ class DeepModules(BaseEstimator):
             "scaling": source.scaling._asdict(),
             "target_scaling": source.target_scaling and source.target_scaling._asdict(),
             "final": None,
+            "optimizer_name": optimizer_class(self.optimizer).__name__,
         }
+        if start is not None and start["optimizer_name"] != constants["optimizer_name"]:
+            start = {**start, "optimizer": {}}  # another optimiser has nothing to remember
 
         def model_of(state: State | None) -> TrainedModel:
             return TrainedModel(
@@ -144,13 +147,15 @@ class DeepModules(BaseEstimator):
         training = Training(recipe, objective, source, self, start, stream=stream)
         try:
             training.run(until, validate=validate, after_epoch=after_epoch)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, OSError):  # by hand, or a checkpoint that could not be written
             if training.latest is not start:
                 self._fitted = Fitted(model_of(training.latest))
             raise
         model = model_of(training.latest)
         model.measure(source, training.trained_rows(validate=validate))
         self._fitted = Fitted(model)
+        if self.checkpoint is not None:
+            self._write_checkpoint()  # with the losses that were just measured
 
     def _model(self) -> TrainedModel:
         check_is_fitted(self)

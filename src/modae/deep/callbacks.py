@@ -17,7 +17,7 @@ from skorch.callbacks import Callback
 from modae.deep.randomness import seed_torch
 
 GROWTH_LIMIT = 1e3
-"""A loss this many times that of the first batch, and still growing, will not come back."""
+"""A loss this many times that of the first epoch, and still growing, will not come back."""
 
 
 class DivergedError(RuntimeError):
@@ -35,9 +35,6 @@ class Log:
     seed: int
     epoch: int = 0
     """Whole epochs done."""
-
-    first_loss: float | None = None
-    """Of the first batch, before any step."""
 
     history: dict[str, list[float]] = field(default_factory=dict)
     best_weights: dict[str, torch.Tensor] | None = None
@@ -86,8 +83,6 @@ class Record(Callback):
     def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **kwargs: Any) -> None:
         """Add up, and stop at once if a number is none."""
         n_rows, terms = len(batch[0]), [term.item() for term in net.terms_]
-        if self.log.first_loss is None:
-            self.log.first_loss = terms[0]
         if not all(math.isfinite(term) for term in terms):
             raise diverged(self.log.epoch + 1, [term * self.unit for term in terms], "is not finite")
         sums = self.sums.setdefault(training, [0.0] * 4)
@@ -111,16 +106,16 @@ class Record(Callback):
 class Guard(Callback):
     """Stops a training whose loss has grown beyond all bounds and keeps growing."""
 
-    def __init__(self, log: Log, unit: float) -> None:
-        self.log, self.unit = log, unit
+    def __init__(self, log: Log) -> None:
+        self.log = log
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """Compare with the start and with the epoch before."""
-        history, start = self.log.history, self.unit * (self.log.first_loss or 0.0)
-        before = history["loss"][-2] if self.log.epoch > 1 else start
-        if history["loss"][-1] > max(GROWTH_LIMIT * start, before):
+        """Compare with the first epoch (a single batch may be unlike the others) and the one before."""
+        history = self.log.history
+        first, before, now = (history["loss"][place] for place in (0, max(-2, -self.log.epoch), -1))
+        if now > max(GROWTH_LIMIT * first, before):
             terms = [history[name][-1] for name in ("loss", "members", "of_mean")]
-            raise diverged(self.log.epoch, terms, f"grew from {start:.3g} at the start")
+            raise diverged(self.log.epoch, terms, f"grew from {first:.3g} in the first epoch")
 
 
 class KeepBest(Callback):

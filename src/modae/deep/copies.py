@@ -258,7 +258,7 @@ def _check_member(name: str, member: Any) -> None:
         if getattr(part, "track_running_stats", False):
             raise ValueError(
                 f"{name} must return a module without running statistics, got one with {part!r}. Use "
-                "torch.nn.LayerNorm or torch.nn.GroupNorm, or track_running_stats=False."
+                "torch.nn.LayerNorm or torch.nn.GroupNorm."
             )
 
 

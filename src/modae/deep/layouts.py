@@ -16,7 +16,8 @@ from modae.deep.base import PUBLISHED, DeepModules, restore_training_state, trai
 from modae.deep.classifier import ModularNetworkClassifier
 from modae.deep.options import DTYPES
 from modae.deep.regressor import ModularNetworkRegressor
-from modae.persistence.ensemble_layouts import labels
+from modae.deep.trained import TrainedModel, may_draw, new_network
+from modae.persistence.ensemble_layouts import labels, word
 from modae.persistence.linear_layouts import feature_names
 from modae.persistence.rules import (
     Choice,
@@ -71,16 +72,17 @@ def each(check: Rule) -> Rule:
     return rule
 
 
-def numbers(value: Any, sizes: Sizes) -> None:
-    """Finite floats of any shape: the network says later which."""
-    require(isinstance(value, np.ndarray), f"must be an array, got {type(value).__name__}")
-    require(value.dtype.kind in "fiub" and np.isfinite(value).all(), "must be finite numbers")
+def array(value: Any, sizes: Sizes) -> None:
+    """Numbers of any shape: the network says later which, and which must be finite."""
+    numeric = isinstance(value, np.ndarray) and value.dtype.kind in "fiub"
+    require(numeric, f"must be an array of numbers, got {type(value).__name__}")
 
 
 def memory(value: Any, sizes: Sizes) -> None:
     """What an optimiser remembers of one parameter."""
     if isinstance(value, np.ndarray):
-        numbers(value, sizes)
+        array(value, sizes)
+        require(np.isfinite(value).all(), "must be finite")
     elif value is not None:
         Number()(value, sizes)
 
@@ -100,11 +102,11 @@ TRAINING: dict[str, Rule] = {
     "seed": Count(minimum=0),
     "epoch": Count("epochs", minimum=0),
     "best_epoch": Count(minimum=0),
-    "first_loss": Maybe(Number()),
     "history": history,
-    "weights": each(numbers),
-    "best_weights": Maybe(each(numbers)),
+    "weights": each(array),
+    "best_weights": Maybe(each(array)),
     "optimizer": each(each(memory)),
+    "optimizer_name": word,
     "n_rows": Maybe(Count()),
     "flat": flag,
     "scaling": table(SCALING),
@@ -141,20 +143,29 @@ def training(value: Any, sizes: Sizes) -> None:
 
 
 def _fits_its_network(estimator: DeepModules) -> None:
-    """Weights and memory have the shapes that the network has; it is drawn up without using memory."""
+    """Weights are finite and have the shapes that the network has, and so the optimiser's memory."""
     model = estimator._fitted.model
-    with torch.device("meta"):
-        network = model.recipe()
+    network = _drawn_up(model)
     expected = {name: tuple(weights.shape) for name, weights in network.state_dict().items()}
     for weights in (model.state["weights"], model.state["best_weights"]):
         shapes = weights and {name: values.shape for name, values in weights.items()}
         require(weights is None or shapes == expected, "the weights do not fit the network")
+        for name, _ in network.named_parameters() if weights else ():
+            require(np.isfinite(weights[name]).all(), f"{name} must be finite")
     shapes_of_parameters = [tuple(parameter.shape) for parameter in network.parameters()]
     for place, remembered in model.state["optimizer"].items():
         known = place.isdecimal() and int(place) < len(shapes_of_parameters)
         require(known, f"there is no parameter {place!r:.20}")
         shapes = {np.shape(values) for values in remembered.values()} - {()}
         require(shapes <= {shapes_of_parameters[int(place)]}, "the optimiser does not fit the network")
+
+
+def _drawn_up(model: TrainedModel) -> torch.nn.Module:
+    """Its network: ours without using memory, whatever the sizes; the user's functions may need some."""
+    if may_draw(model.recipe):
+        return new_network(model.recipe, model.dtype, torch.device("cpu"), model.state["seed"])
+    with torch.device("meta"):
+        return model.recipe()
 
 
 def _take(estimator: DeepModules) -> dict[str, Any]:
@@ -174,6 +185,7 @@ LAYOUTS = tuple(
         take=_take,
         make=_make,
         covers=frozenset({"_fitted", *PUBLISHED}),
+        forgotten=frozenset({"checkpoint"}),
     )
     for cls in (ModularAutoencoder, ModularNetworkRegressor, ModularNetworkClassifier)
 )

@@ -125,7 +125,6 @@ def state_of(net: ModularNet, log: Log) -> dict[str, Any]:
     return {
         "seed": log.seed,
         "epoch": log.epoch,
-        "first_loss": log.first_loss,
         "history": {name: np.array(values) for name, values in log.history.items()},
         "best_epoch": log.epoch if log.best_weights is None else log.best_epoch,
         "weights": plain(net.module.state_dict()),
@@ -139,7 +138,7 @@ def log_of(state: dict[str, Any]) -> Log:
     history = {name: [float(value) for value in values] for name, values in state["history"].items()}
     best = state["best_weights"]
     best = None if best is None else as_tensors(best)
-    return Log(state["seed"], state["epoch"], state["first_loss"], history, best)
+    return Log(state["seed"], state["epoch"], history, best)
 
 
 def restore(net: ModularNet, state: dict[str, Any]) -> None:

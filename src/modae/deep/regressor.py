@@ -54,7 +54,8 @@ class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModule
     random_state : int, RandomState instance or None, default=None
     normalize : bool, default=True
         Centre X, and y, and divide each by one number, the root mean square deviation of its entries.
-        Losses and predictions are in units of y in any case.
+        Losses and predictions are in units of y in any case. The loss adds the targets up as they are:
+        where they have different units, scale them first (``TransformedTargetRegressor``).
 
     Attributes
     ----------

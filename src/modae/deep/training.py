@@ -95,7 +95,7 @@ class Training:
         rate = partial(learning_rate, self.options, stream=self.stream)
         callbacks = [EpochStart(log, seeded, rate), Record(log, unit)]
         if not self.stream:  # the next rows of a stream may be quite different
-            callbacks.append(Guard(log, unit))
+            callbacks.append(Guard(log))
         return [*callbacks, KeepBest(log)] if validate else callbacks
 
     def trained_rows(self, *, validate: bool) -> Indices:

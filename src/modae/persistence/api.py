@@ -37,7 +37,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
     A loaded model gives the same answers to the last bit. Search trees are not stored, they are built
     again. Rows of the training data are stored only where the model needs them: for nearest neighbours
-    and the like, and in a stream (``partial_fit``) that has seen fewer rows than features.
+    and the like, and in a stream (``partial_fit``), whose last rows wait until there are as many as
+    features.
     :func:`describe` says whether a file holds any.
 
     Parameters
@@ -88,7 +89,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "root": root,
         "objects": writer.objects,
     }
-    write_container(path, Container(header, writer.tensors, writer.parts))
+    write_container(Path(path).expanduser(), Container(header, writer.tensors, writer.parts))
 
 
 def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) -> Any:
@@ -100,7 +101,8 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     trusted : iterable of str or class, default=()
         Classes and functions of your own, or of other packages, that the file may name, such as
         ``["mypackage.members.MyClassifier"]``. They are imported, and their code may run, so name only
-        what you know. Those of modae and the estimators of scikit-learn need no such word.
+        what you know. Those of modae, and the estimators of scikit-learn that are listed in
+        ``modae.persistence.trust``, need no such word.
 
     Returns
     -------
@@ -155,7 +157,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
             "modae": str(header["modae"]),
             "libraries": dict(header["libraries"]),
             "arrays": len(container.tensors),
-            "bytes": Path(path).stat().st_size,
+            "bytes": Path(path).expanduser().stat().st_size,
             "holds_rows": bool(header["holds_rows"]),
             "notes": [ROWS_NOTE] if header["holds_rows"] else [],
         }
@@ -165,7 +167,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _read(path: str | os.PathLike[str]) -> Container:
     try:
-        return read_container(path)
+        return read_container(Path(path).expanduser())
     except ModelFormatError as reason:
         raise ModelFormatError(f"{os.fspath(path)}: {reason}") from reason.__cause__
 

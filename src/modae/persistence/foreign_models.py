@@ -6,6 +6,8 @@ was written with the compiled source beside it; the comments say what that sourc
 
 from __future__ import annotations
 
+from functools import partial
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -277,6 +279,10 @@ def check_dummy_regressor(model: Any) -> None:
 
 def check_function(model: Any) -> None:
     """An array among the arguments could be written to, such as ``out``."""
+    for function in (model.func, model.inverse_func):
+        # A partial function is one that foreign_parts has made: check_array with plain settings.
+        named = isinstance(function, (FunctionType, BuiltinFunctionType, np.ufunc, partial))
+        require(function is None or named, "the function of a transformer is a function")
     for arguments in (model.kw_args, model.inv_kw_args):
         plain = isinstance(arguments, dict) and all(
             isinstance(value, (bool, int, float, str, type(None))) for value in arguments.values()

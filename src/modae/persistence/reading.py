@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from modae.persistence.container import Container
 from modae.persistence.registry import layout_for, layout_named, resolve, safe_references
 from modae.persistence.requests import METHODS, set_requests
-from modae.persistence.rules import Layout, require
+from modae.persistence.rules import Count, Layout, Numbers, check_jobs, require
 
 PLAIN = (bool, int, float, str, type(None))
 
@@ -25,14 +25,12 @@ SPARSE = {
     "csc_matrix": sparse.csc_matrix,
 }
 
-BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
-
-MOST_JOBS = 1024
-"""More threads than that are not what anybody saved."""
+BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "SFC64")
+"""Not Philox: it reads from a buffer at a place that its state names."""
 
 
-ROOM = 256
-"""Letters that an array of words may reserve for each, whatever their length."""
+ROOM = 1 << 20
+"""Bytes that an array of words may have, however short the words are."""
 
 
 class Reader:
@@ -104,8 +102,12 @@ class Reader:
         known = set(cls._get_param_names())  # type: ignore[attr-defined]
         require(set(params) == known, f"{layout.name} has no such set of parameters")
         check_jobs(params.get("n_jobs"))
+        for name in layout.forgotten:
+            require(params[name] is None, f"{name} must be None: a file must not say where to write")
         estimator = cls(**params)
         self._restore_settings(estimator, node["settings"])
+        if "class" in node:
+            vars(estimator).update({name: self.value(each) for name, each in node["extra"].items()})
         if state and layout.make is not None:
             layout.make(estimator, **state)
         else:
@@ -158,8 +160,9 @@ class Reader:
         require(all(isinstance(word, str) for word in node["items"]), "words must be words")
         dtype = np.dtype(node["dtype"])
         require(dtype.kind == "U", f"words cannot be {dtype}")
-        longest = max(map(len, node["items"]), default=0)
-        require(dtype.itemsize <= 4 * max(longest, ROOM), "words are shorter than they say")
+        longest, count = max(map(len, node["items"]), default=0), len(node["items"])
+        fits = dtype.itemsize * count <= ROOM or dtype.itemsize <= 16 * max(longest, 1)
+        require(fits, "words are shorter than they say")
         return _shaped(np.array(node["items"], dtype=dtype), node["shape"])
 
     def objects(self, node: Any) -> np.ndarray:
@@ -182,21 +185,34 @@ class Reader:
 
     def random_state(self, node: Any) -> np.random.RandomState:
         """A generator of NumPy's older kind."""
+        state = self.value(node["state"])
+        check_twister(state)
         generator = np.random.RandomState()
-        generator.set_state(self.value(node["state"]))
+        generator.set_state(state)
         return generator
 
     def generator(self, node: Any) -> np.random.Generator:
         """A generator of NumPy's newer kind."""
         state = self.value(node["state"])
-        require(state["bit_generator"] in BIT_GENERATORS, "there is no such generator")
-        bits = getattr(np.random, state["bit_generator"])()
+        name = state["bit_generator"]
+        require(isinstance(name, str) and name in BIT_GENERATORS, "there is no such generator")
+        if name == "MT19937":
+            check_twister(state)
+        bits = getattr(np.random, name)()
         bits.state = state
         return np.random.Generator(bits)
 
 
 def _pairs(reader: Reader, node: Any) -> dict[Any, Any]:
-    return {reader.value(key): reader.value(each) for key, each in node["items"]}
+    pairs = [(reader.value(key), reader.value(each)) for key, each in node["items"]]
+    # Large numbers can be chosen to have equal hashes, and a dict of many such keys takes for ever.
+    plain = all(isinstance(key, (str, bool)) or _is_small(key) for key, _ in pairs)
+    require(plain or len(pairs) <= 1000, "keys of a large table must be words or small numbers")
+    return dict(pairs)
+
+
+def _is_small(key: Any) -> bool:
+    return isinstance(key, int) and abs(key) < 2**53
 
 
 def _dtype(reader: Reader, node: Any) -> np.dtype[Any]:
@@ -235,10 +251,12 @@ KINDS: dict[Any, Callable[[Reader, Any], Any]] = {
 }
 
 
-def check_jobs(n_jobs: Any) -> None:
-    """A number of threads that a machine could have."""
-    possible = n_jobs is None or (type(n_jobs) is int and 0 < abs(n_jobs) <= MOST_JOBS)
-    require(possible, f"n_jobs must be None or an integer up to {MOST_JOBS}, not 0, got {n_jobs!r:.40}")
+def check_twister(state: Any) -> None:
+    """NumPy reads the words at a place that the state names, and does not look whether it is there."""
+    inner = state["state"]
+    require(state["bit_generator"] == "MT19937", "RandomState must use MT19937")
+    Numbers((624,), "u")(inner["key"], {})
+    Count(minimum=0, maximum=624)(inner["pos"], {})
 
 
 def _shaped(values: np.ndarray, shape: Any) -> np.ndarray:

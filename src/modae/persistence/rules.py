@@ -46,6 +46,8 @@ class Layout:
         An object from class and fields; for an estimator, which has its parameters already, in place.
     covers : frozenset of str
         Attributes of an estimator that the fields stand for, where those have other names.
+    forgotten : frozenset of str
+        Parameters that are stored as None.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Layout:
     take: Callable[[Any], dict[str, Any]] | None = None
     make: Callable[..., Any] | None = None
     covers: frozenset[str] = frozenset()
+    forgotten: frozenset[str] = frozenset()
 
     def check(self, whole: Any, sizes: Sizes | None = None) -> None:
         """Every field by its rule, with sizes that agree, then the whole."""
@@ -96,6 +99,17 @@ def all_finite(values: np.ndarray) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
         total = np.vdot(values, values)
     return bool(np.isfinite(total) or np.isfinite(values).all())  # finite numbers may have large squares
+
+
+MOST_JOBS = 1024
+"""More threads than that are not what anybody wants."""
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """A number of threads that a machine could have."""
+    whole = isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, bool)
+    possible = n_jobs is None or (whole and 0 < abs(n_jobs) <= MOST_JOBS)
+    require(possible, f"n_jobs must be None or an integer up to {MOST_JOBS}, not 0, got {n_jobs!r:.40}")
 
 
 def flag(value: Any, sizes: Sizes) -> None:
@@ -181,7 +195,8 @@ class Numbers:
         if self.finite:
             require(all_finite(value), "must have finite numbers only")
         if value.size and (self.minimum, self.maximum) != (-np.inf, np.inf):
-            inside = not (value.min() < self.minimum or value.max() > self.maximum)
+            smallest, largest = float(value.min()), float(value.max())  # limits may be no float32
+            inside = not (smallest < self.minimum or largest > self.maximum)
             require(inside, f"must have numbers from {self.minimum} to {self.maximum} only")
         if self.falling:
             require((np.diff(value) <= 0.0).all(), "must fall")

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from modae.persistence.registry import layout_for, reference_to
 from modae.persistence.requests import requests_of
-from modae.persistence.rules import Layout
+from modae.persistence.rules import Layout, check_jobs
 
 Node: TypeAlias = Any
 
@@ -27,7 +27,7 @@ STORED = "fiub"
 
 
 HOLDS_ROWS = ("modae.core.KeptRows", "modae.NearestRow")
-FOREIGN_ROWS = (b'"_fit_X"', b'"support_vectors_"', b'"X_train_"')
+FOREIGN_ROWS = (b'"_fit_X"', b'"support_vectors_"', b'"X_train_"', b'"X_fit_"')
 """Where rows of the training data are kept: our own classes, and attributes of others."""
 
 
@@ -84,13 +84,21 @@ class Writer:
         return node
 
     def _parameters(self, estimator: Any, layout: Layout) -> Node:
-        params = estimator.get_params(deep=False)
-        extra = {name: value for name, value in vars(estimator).items() if name in SETTINGS}
-        _refuse_strangers(estimator, {*layout.fields, *layout.covers, *params, *extra})
-        return {
+        params = estimator.get_params(deep=False) | dict.fromkeys(layout.forgotten)
+        check_jobs(params.get("n_jobs"))
+        settings = {name: value for name, value in vars(estimator).items() if name in SETTINGS}
+        described = {
             "parameters": {name: self.node(value) for name, value in params.items()},
-            "settings": {name: self.node(SETTINGS[name](value)) for name, value in extra.items()},
+            "settings": {name: self.node(SETTINGS[name](value)) for name, value in settings.items()},
         }
+        inherited = layout.cls._get_param_names()  # type: ignore[attr-defined]
+        known = {*layout.fields, *layout.covers, *params, *settings, *inherited, *PASSING}
+        strange = {name: value for name, value in vars(estimator).items() if name not in known}
+        if type(estimator) is layout.cls:
+            _refuse(estimator, strange)
+            return described
+        # A class of the user's own may have attributes of its own.
+        return described | {"extra": {name: self.node(value) for name, value in strange.items()}}
 
     def _foreign(self, value: Any) -> Node:
         from modae.persistence.foreign import dump_foreign  # skops takes seconds to import
@@ -147,10 +155,14 @@ class Writer:
 
     def random_state(self, generator: np.random.RandomState) -> Node:
         """A generator of NumPy's older kind, as it stands."""
+        if generator.get_state(legacy=False)["bit_generator"] != "MT19937":
+            raise TypeError("A RandomState with another bit generator than MT19937 cannot be saved.")
         return {"$": "RandomState", "state": self.node(generator.get_state(legacy=False))}
 
     def generator(self, generator: np.random.Generator) -> Node:
         """A generator of NumPy's newer kind, as it stands."""
+        if type(generator.bit_generator) is np.random.Philox:
+            raise TypeError("A Generator with the bit generator Philox cannot be saved: use PCG64.")
         return {"$": "Generator", "state": self.node(generator.bit_generator.state)}
 
 
@@ -201,11 +213,16 @@ SETTINGS: dict[str, Callable[[Any], Any]] = {
 """What scikit-learn keeps on an estimator besides its parameters, in plain form."""
 
 
-def _refuse_strangers(estimator: Any, known: set[str]) -> None:
+PASSING = frozenset(
+    {"_sklearn_auto_wrap_output_keys", "_parent_callback_ctx", "_callback_fit_ctx", "_sklearn_callbacks"}
+)
+"""What scikit-learn keeps on an estimator for the time of a call, or makes again by itself."""
+
+
+def _refuse(estimator: Any, strange: dict[str, Any]) -> None:
     """What a file would silently lose."""
-    strange = sorted(set(vars(estimator)) - known - {"_sklearn_auto_wrap_output_keys"})
     if strange:
         raise ValueError(
             f"{type(estimator).__name__} has attributes that are not part of it and would be lost: "
-            f"{', '.join(strange)}. Delete them, or make them parameters."
+            f"{', '.join(sorted(strange))}. Delete them, or make them parameters."
         )
