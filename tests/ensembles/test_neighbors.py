@@ -148,3 +148,9 @@ def test_exact_far_from_the_origin(backend, offset):
 def test_another_backend_is_refused(word):
     with pytest.raises(ValueError, match="backend must be one of 'auto', 'tree', 'brute', got"):
         NearestNeighborClassifier(backend=word).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_distances_that_overflow_are_refused():
+    model = NearestNeighborClassifier().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="overflow"):
+        model.predict([[1e200]])

@@ -58,6 +58,8 @@ class NearestRow:
         order = cKDTree(queries).indices
         nearest = np.empty(len(queries), dtype=np.intp)
         nearest[order] = self._tree.query(queries[order], workers=effective_n_jobs(n_jobs))[1]
+        if len(nearest) and nearest.max() == len(self.rows):
+            raise ValueError("X has entries so large that squares of distances overflow: scale it down.")
         return nearest
 
     def __getstate__(self) -> dict[str, Any]:
