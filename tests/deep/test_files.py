@@ -1,6 +1,7 @@
 """Deep estimators in files: the same to the last bit, also when training goes on."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -34,8 +35,7 @@ def test_an_unfitted_model(tmp_path):
 
 
 def test_names_of_columns_and_a_stream(tmp_path):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(X, columns=[f"pixel{i}" for i in range(X.shape[1])])
+    frame = pd.DataFrame(X, columns=[f"pixel{i}" for i in range(X.shape[1])])
     model = autoencoder().partial_fit(frame)
     loaded = again(model, tmp_path)
     assert_same_training(loaded.partial_fit(frame), model.partial_fit(frame))
