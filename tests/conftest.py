@@ -13,3 +13,9 @@ def _no_figures_of_others():
     """Doctests and other tests may leave figures open; those of this test are its own."""
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+def pytest_configure(config):
+    """Compile dcor once, before workers do: numba's cache does not like two at the same time."""
+    if not hasattr(config, "workerinput"):
+        import dcor  # noqa: F401
