@@ -12,7 +12,6 @@ ROOT = Path(modae.__file__).parent
 
 ORDER = (
     "core.arrays",
-    "core.bootstrap",
     "core.objective",
     "core.rows",
     "core.moments",
@@ -20,6 +19,7 @@ ORDER = (
     "core.gram",
     "core.krylov",
     "core.stream",
+    "core.bootstrap",
     "core.regression",
     "core.allocation",
     "core.tight_frames",
@@ -33,6 +33,7 @@ ORDER = (
     "core.gradient",
     "core.distance_correlation",
     "core",
+    "inputs.validation",
     "inputs.dispatch",
     "inputs",
     "estimators.parameters",
@@ -49,6 +50,7 @@ ORDER = (
     "ensembles.routing",
     "ensembles.composition",
     "ensembles.members",
+    "ensembles.labels",
     "ensembles.modular",
     "ensembles.classifier",
     "ensembles.conformal",

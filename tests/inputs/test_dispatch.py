@@ -6,7 +6,7 @@ import pytest
 from modae import LinearModularAutoencoder
 from modae.core.moments import moments_of_rows
 from modae.core.stream import Stream
-from modae.inputs import collect
+from modae.inputs import reduce_rows
 
 
 class Sums:
@@ -18,13 +18,13 @@ class Sums:
 
 @pytest.fixture
 def registered():
-    def collect_sums(X, estimator, sample_weight=None, *, reset=True, upcast=False):
+    def reduce_sums(X, estimator, summarise, sample_weight=None, *, reset=True, upcast=False):
         estimator.n_features_in_ = len(X.moments.mean)
         return Stream(X.moments)
 
-    collect.register(Sums)(collect_sums)
+    reduce_rows.register(Sums)(reduce_sums)
     yield
-    collect.register(Sums)(collect.dispatch(object))
+    reduce_rows.register(Sums)(reduce_rows.default)
 
 
 @pytest.mark.usefixtures("registered")

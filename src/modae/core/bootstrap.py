@@ -9,10 +9,15 @@ the index of the row is the counter.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import exp, factorial
 
 import numpy as np
 from numpy.typing import NDArray
+
+from modae.core.arrays import Array
+from modae.core.rows import KeptRows, Rows
+from modae.core.stream import Stream
 
 _CUMULATED = np.cumsum([exp(-1.0) / factorial(k) for k in range(18)])
 """Distribution of a Poisson count of mean 1; beyond 17 lies less than 1e-16."""
@@ -37,3 +42,33 @@ def bootstrap_counts(seed: int, module: int, start: int, stop: int) -> NDArray[n
     raw = generator.random_raw(skip + stop - start)[skip:]
     uniform = (raw >> np.uint64(11)) * 2.0**-53
     return np.searchsorted(_CUMULATED, uniform, side="right").astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Resamples:
+    """A stream of all rows, and one of the bootstrap sample of each module: they grow together."""
+
+    whole: Stream
+    samples: tuple[Stream, ...]
+
+    @classmethod
+    def of(cls, rows: Rows, seed: int, n_modules: int, start: int = 0) -> Resamples:
+        """Resamples of rows of which the first has index ``start``: the rows, with counts as weights."""
+        samples = (_sample(rows, seed, module, start) for module in range(n_modules))
+        return cls(Stream.of(rows), tuple(samples))
+
+    def join(self, other: Resamples) -> Resamples:
+        """Resamples of all rows of both."""
+        pairs = zip(self.samples, other.samples, strict=True)
+        return Resamples(self.whole.join(other.whole), tuple(one.join(two) for one, two in pairs))
+
+    def of_module(self, module: int) -> Stream:
+        """The sample of a module. One that draws no row at all takes every row once."""
+        sample = self.samples[module]
+        return self.whole if sample.is_empty else sample
+
+
+def _sample(rows: Rows, seed: int, module: int, start: int) -> Stream:
+    """The rows themselves, not copies: a count of 0 is a row that is not there."""
+    counts: Array = bootstrap_counts(seed, module, start, start + rows.shape[0]).astype(np.float64)
+    return Stream(pending=(KeptRows(rows, counts),) if counts.any() else ())

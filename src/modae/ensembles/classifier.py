@@ -9,15 +9,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, is_classifier
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    assert_all_finite,
     check_consistent_length,
     column_or_1d,
     validate_data,
 )
 
 from modae.core.arrays import Array, Indices
+from modae.ensembles.labels import TIE_BREAKS, VOTINGS, check_classes, check_labels
 from modae.ensembles.members import (
     Member,
     MemberError,
@@ -30,35 +29,7 @@ from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.routing import Routed
 from modae.ensembles.votes import Scores, decide, row_disagreement, vote_shares
 from modae.estimators.parameters import check_choice
-from modae.inputs.dispatch import weights_of
-
-VOTINGS = ("hard", "soft")
-
-TIE_BREAKS = {"probability": ("probability", "prior"), "prior": ("prior",), "first": ()}
-"""What each ``tie_break`` asks in turn; the first class in sorted order is the last word."""
-
-
-def check_labels(classifier: Any, X: Any, y: Any) -> np.ndarray:
-    """One label for each row of X."""
-    if y is None:
-        name = type(classifier).__name__
-        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-    y = column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
-    check_consistent_length(X, y)
-    return y
-
-
-def check_classes(members: Sequence[Member], classes: np.ndarray) -> None:
-    """A member that was fitted elsewhere may know other classes."""
-    for member in members:
-        known = getattr(member.estimator, "classes_", classes)
-        if not np.isin(known, classes).all():
-            raise ValueError(
-                f"{member} knows classes {list(known)}, some of which are not in y, which has "
-                f"{list(classes)}: fit it to the same labels."
-            )
+from modae.inputs import by_rows, columns_of, gather, weights_of
 
 
 def _all_members_have(method: str, ensemble: Any) -> bool:
@@ -180,7 +151,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         return self
 
     def _fit_routed(self, X: Any, y: Any, sample_weight: Any, routed: Routed) -> Self:
-        validate_data(self, X, skip_check_array=True)
+        validate_data(self, columns_of(X), skip_check_array=True)
         y = check_labels(self, X, y)
         classes, labels = np.unique(y, return_inverse=True)
         weights = weights_of(sample_weight, len(y))
@@ -191,6 +162,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         self.classes_, self.class_prior_ = classes, totals / (totals.sum() or 1.0)
         return self
 
+    @by_rows()
     def predict(self, X: Any) -> np.ndarray:
         """Label that wins the vote.
 
@@ -205,6 +177,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         features = self._features(X)
         return np.asarray(self.classes_[self._decision(features, self._shares(features))])
 
+    @by_rows()
     def predict_proba(self, X: Any) -> Array:
         """Shares of the votes, or, with ``voting="soft"``, mean of the members' probabilities.
 
@@ -219,6 +192,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         return self._shares(self._features(X))
 
     @available_if(partial(_all_members_have, "decision_function"))
+    @by_rows()
     def decision_function(self, X: Any) -> Array:
         """Mean of the members' decision functions; only if all members have one.
 
@@ -236,6 +210,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         scores: Array = stacked(self._ask("decision_function", self._features(X))).mean(axis=0)
         return scores
 
+    @by_rows(axis=1)
     def predict_members(self, X: Any) -> np.ndarray:
         """Label that each member predicts.
 
@@ -263,12 +238,13 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         -------
         scores : ndarray of shape (n_modules,)
         """
-        labels = self.predict_members(X)
-        y = column_or_1d(y)
+        labels = gather(self.predict_members(X))
+        y = column_or_1d(gather(y))
         check_consistent_length(labels[0], y)
         scores: Array = np.average(labels == y, axis=1, weights=weights_of(sample_weight, len(y)))
         return scores
 
+    @by_rows()
     def disagreement(self, X: Any) -> Array:
         """Chance that two members, drawn at random, predict different labels: high where in doubt.
 

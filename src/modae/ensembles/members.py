@@ -14,6 +14,7 @@ from modae.core.arrays import Array
 from modae.ensembles.composition import Generator, Named, seeded
 from modae.ensembles.routing import Routed
 from modae.estimators.parallel import in_threads
+from modae.inputs import gather
 
 EQUAL = 1e-9
 """Modules whose outputs spread by less than this share of the variance are equal."""
@@ -93,7 +94,7 @@ def ask_members(
 
 def module_features(extractor: Any, X: Any) -> Sequence[Array]:
     """Features of each module, checked: one 2-d array of as many rows for each."""
-    features: Sequence[Array] = extractor.transform_modules(X)
+    features: Sequence[Array] = gather(extractor.transform_modules(X))
     heights = {np.shape(each)[0] if np.ndim(each) == 2 else None for each in features}
     if len(heights) != 1 or None in heights:
         shapes = [np.shape(each) for each in features]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from modae.core.arrays import Array
 from modae.ensembles.composition import Composition, seeded, two_generators
@@ -19,6 +19,7 @@ from modae.ensembles.members import (
     new_members,
 )
 from modae.ensembles.routing import Routed
+from modae.inputs import columns_of
 
 
 class Parts(NamedTuple):
@@ -49,6 +50,7 @@ class ModularEnsemble(Composition):
         extractor = seeded(clone(self._part("extractor")), for_extractor)
         extractor = extractor.fit(X, y, **routed["extractor"].fit)
         features = module_features(extractor, X)
+        check_consistent_length(features[0], y)
         members = new_members(self._part("estimator"), len(features), for_members)
         self._check_members(members)
         fitted = fit_members(members, features, y, routed, self.n_jobs)
@@ -71,7 +73,7 @@ class ModularEnsemble(Composition):
         check_is_fitted(self)
         # The extractor first: it knows best what is wrong with X.
         features = module_features(self.extractor_, X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        validate_data(self, columns_of(X), reset=False, skip_check_array=True)
         return features
 
     def _members(self) -> list[Member]:

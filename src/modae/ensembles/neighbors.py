@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from modae.core.arrays import Array, Indices
 from modae.estimators.parameters import check_choice
-from modae.inputs.dispatch import FLOATS, weights_of
+from modae.inputs.validation import FLOATS, weights_of
 
 TREE_LIMIT = 20
 """Features up to which a tree is faster, see :func:`choose_backend`."""

@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin, is_regressor
 from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from modae.core.arrays import Array
 from modae.ensembles.conformal import Calibration
@@ -17,6 +17,7 @@ from modae.ensembles.members import require_members, require_modules, warn_if_eq
 from modae.ensembles.modular import ModularEnsemble, Parts, stacked
 from modae.ensembles.neighbors import NearestNeighborRegressor
 from modae.estimators.parameters import check_choice, check_fraction
+from modae.inputs import by_rows, check_length, columns_of, gather
 
 AGGREGATES: dict[str, Any] = {"mean": np.mean, "median": np.median}
 
@@ -112,7 +113,7 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         require_modules(self._part("extractor"))
         require_members(self._named_parts(), "regressor", is_regressor)
         routed = self._route(sample_weight, params)
-        validate_data(self, X, skip_check_array=True)
+        validate_data(self, columns_of(X), skip_check_array=True)
         y = self._check_targets(X, y)
         if self.calibrate is None:
             self._publish_regression(self._fit_parts(X, y, routed), y)
@@ -146,6 +147,7 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         prediction = AGGREGATES[self.aggregate](members, axis=0)
         return (prediction, members.std(axis=0)) if return_std else prediction
 
+    @by_rows(axis=1)
     def predict_members(self, X: Any) -> Array:
         """Prediction of each member.
 
@@ -206,8 +208,8 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
     def _check_targets(self, X: Any, y: Any) -> Array:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        check_consistent_length(X, y)
+        y = check_array(gather(y), ensure_2d=False, dtype=np.float64, input_name="y")
+        check_length(X, y)
         return y
 
     def _publish_regression(self, parts: Parts, y: Array) -> None:

@@ -12,9 +12,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, indexable
 
 from modae.core.arrays import Array
-from modae.ensembles.classifier import TIE_BREAKS, VOTINGS, ModularClassifier, check_labels
+from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.composition import Composition, as_seed
 from modae.ensembles.folds import Candidate, changes, make_candidates, make_folds, require_path
+from modae.ensembles.labels import TIE_BREAKS, VOTINGS, check_labels
 from modae.ensembles.members import require_members
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.search import Search

@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from modae.core.arrays import Array, swap
-from modae.core.bootstrap import bootstrap_counts
-from modae.core.rows import KeptRows, Rows, mean_row
+from modae.core.bootstrap import Resamples
+from modae.core.rows import Rows
 from modae.core.spectrum import Spectrum
 from modae.core.stream import Stream
 from modae.estimators.modular import LinearModules, Modules
 from modae.estimators.parallel import in_threads
 from modae.estimators.parameters import check_choice, check_count, check_flag, resolved_components
-from modae.inputs import rows_of
+from modae.inputs import reduce_rows
 
 
 class BaggingAutoencoder(LinearModules):
@@ -102,10 +102,14 @@ class BaggingAutoencoder(LinearModules):
         self
         """
         self._check_parameters()
-        rows = rows_of(X, self, reset=True, upcast=self.upcast)
-        self.n_components_ = int(resolved_components(self.n_components, self.n_features_in_))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self._publish(rows, self._module_spectra(rows, seed))
+
+        def resample(rows: Rows, weights: Array | None, start: int) -> Resamples:
+            return Resamples.of(rows, seed, self.n_modules, start)
+
+        resamples = reduce_rows(X, self, resample, upcast=self.upcast)
+        self.n_components_ = int(resolved_components(self.n_components, self.n_features_in_))
+        self._publish(resamples.whole, self._module_spectra(resamples))
         return self
 
     def _check_parameters(self) -> None:
@@ -115,26 +119,20 @@ class BaggingAutoencoder(LinearModules):
         check_choice("spectrum", self.spectrum, ("auto", "exact", "krylov"))
         check_flag("upcast", self.upcast)
 
-    def _module_spectra(self, rows: Rows, seed: int) -> list[Spectrum]:
-        tasks = [
-            (rows, seed, module, self.n_components_, self.spectrum) for module in range(self.n_modules)
-        ]
-        return in_threads(module_spectrum, tasks, self.n_jobs)
+    def _module_spectra(self, resamples: Resamples) -> list[Spectrum]:
+        width, method = self.n_components_, self.spectrum
 
-    def _publish(self, rows: Rows, spectra: list[Spectrum]) -> None:
+        def leading(module: int) -> Spectrum:
+            return resamples.of_module(module).spectrum(width, method).leading(1, width)
+
+        return in_threads(leading, [(module,) for module in range(self.n_modules)], self.n_jobs)
+
+    def _publish(self, whole: Stream, spectra: list[Spectrum]) -> None:
         axes = np.array([spectrum.axes for spectrum in spectra])
         self.eigenvalues_ = np.array([s.eigenvalues * s.variance_unit for s in spectra])
-        self.mean_ = mean_row(rows).astype(rows.dtype)
-        self.decoders_ = np.ascontiguousarray(swap(axes), dtype=rows.dtype)
-        self.encoders_ = np.where(self.eigenvalues_[:, :, None] > 0.0, axes, 0.0).astype(rows.dtype)
+        self.mean_ = whole.mean.astype(whole.dtype)
+        self.decoders_ = np.ascontiguousarray(swap(axes), dtype=whole.dtype)
+        self.encoders_ = np.where(self.eigenvalues_[:, :, None] > 0.0, axes, 0.0).astype(whole.dtype)
 
     def _modules(self) -> Modules:
         return Modules(self.mean_, self.encoders_, self.decoders_, diversity=0.0)
-
-
-def module_spectrum(rows: Rows, seed: int, module: int, n_components: int, method: str) -> Spectrum:
-    """Leading principal axes of the bootstrap sample of one module."""
-    counts: Array = bootstrap_counts(seed, module, 0, rows.shape[0]).astype(np.float64)
-    weights = counts if counts.any() else np.ones(rows.shape[0])
-    stream = Stream(pending=(KeptRows(rows, weights),))
-    return stream.spectrum(n_components, method).leading(1, n_components)

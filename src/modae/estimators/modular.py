@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from modae.core.arrays import Array, apart, side_by_side, swap
 from modae.core.objective import row_terms
 from modae.core.rows import Rows, centred_product, centred_squares
-from modae.inputs import rows_of
+from modae.inputs import by_rows, rows_of
 
 
 class Modules(NamedTuple):
@@ -36,6 +36,7 @@ class LinearModules(TransformerMixin, BaseEstimator):
     Abstract: a subclass says what its modules are.
     """
 
+    @by_rows()
     def transform(self, X: Any) -> Array:
         """Codes of all modules side by side.
 
@@ -50,6 +51,7 @@ class LinearModules(TransformerMixin, BaseEstimator):
         modules = self._fitted_modules()
         return modules.encode(rows_of(X, self))
 
+    @by_rows(axis=1)
     def transform_modules(self, X: Any) -> Array:
         """Codes of each module: the features for one member of an ensemble.
 
@@ -64,6 +66,7 @@ class LinearModules(TransformerMixin, BaseEstimator):
         modules = self._fitted_modules()
         return apart(modules.encode(rows_of(X, self)), len(modules.encoders))
 
+    @by_rows()
     def inverse_transform(self, X: Any) -> Array:
         """Mean reconstruction from the codes of all modules.
 
@@ -88,6 +91,7 @@ class LinearModules(TransformerMixin, BaseEstimator):
         reconstruction += modules.mean.astype(codes.dtype, copy=False)
         return reconstruction
 
+    @by_rows(axis=1)
     def reconstruct_modules(self, X: Any) -> Array:
         """Reconstruction of X by each module alone.
 
@@ -105,6 +109,7 @@ class LinearModules(TransformerMixin, BaseEstimator):
         reconstructions += modules.mean.astype(codes.dtype, copy=False)
         return reconstructions
 
+    @by_rows()
     def score_samples(self, X: Any) -> Array:
         """Minus the loss of each row, at this model's diversity: low for rows unlike the training data.
 

@@ -18,8 +18,7 @@ from modae.core.rows import Rows
 from modae.estimators.model import LinearModel, Published, Settings, _read_only
 from modae.estimators.parameters import check_count, check_diversity, check_non_negative
 from modae.estimators.path import DiversityPath
-from modae.inputs import rows_of
-from modae.inputs.dispatch import weights_of
+from modae.inputs import rows_of, weights_of
 
 
 class LinearModularRegressor(DiversityPath, MultiOutputMixin, RegressorMixin, BaseEstimator):

@@ -4,6 +4,25 @@ A new kind of input (sparse, Arrow, Dask, array API) is one more registration he
 in an estimator.
 """
 
-from modae.inputs.dispatch import collect, rows_of
+from modae.inputs.dispatch import (
+    by_rows,
+    check_length,
+    collect,
+    columns_of,
+    gather,
+    map_rows,
+    reduce_rows,
+)
+from modae.inputs.validation import rows_of, weights_of
 
-__all__ = ["collect", "rows_of"]
+__all__ = [
+    "by_rows",
+    "check_length",
+    "collect",
+    "columns_of",
+    "gather",
+    "map_rows",
+    "reduce_rows",
+    "rows_of",
+    "weights_of",
+]

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from modae.core.arrays import Array
 from modae.core.objective import Terms, output_terms
 from modae.core.rows import BLOCK_BYTES
-from modae.inputs.dispatch import weights_of
+from modae.inputs import weights_of
 
 
 class AmbiguityDecomposition(NamedTuple):

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from modae.ensembles.classifier import TIE_BREAKS, VOTINGS, ModularClassifier
+from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.conformal import Calibration
+from modae.ensembles.labels import TIE_BREAKS, VOTINGS
 from modae.ensembles.neighbors import NearestNeighborClassifier, NearestNeighborRegressor, NearestRow
 from modae.ensembles.regressor import AGGREGATES, ModularRegressor
 from modae.ensembles.tuning import ModularClassifierCV

@@ -1,0 +1,41 @@
+"""The choices of a vote, and labels that make sense."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, column_or_1d
+
+from modae.ensembles.members import Member
+from modae.inputs import check_length, gather
+
+VOTINGS = ("hard", "soft")
+
+TIE_BREAKS = {"probability": ("probability", "prior"), "prior": ("prior",), "first": ()}
+"""What each ``tie_break`` asks in turn; the first class in sorted order is the last word."""
+
+
+def check_labels(classifier: Any, X: Any, y: Any) -> np.ndarray:
+    """One label for each row of X."""
+    if y is None:
+        name = type(classifier).__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    y = column_or_1d(gather(y), warn=True)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    check_length(X, y)
+    return y
+
+
+def check_classes(members: Sequence[Member], classes: np.ndarray) -> None:
+    """A member that was fitted elsewhere may know other classes."""
+    for member in members:
+        known = getattr(member.estimator, "classes_", classes)
+        if not np.isin(known, classes).all():
+            raise ValueError(
+                f"{member} knows classes {list(known)}, some of which are not in y, which has "
+                f"{list(classes)}: fit it to the same labels."
+            )
