@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from modae.core.arrays import Precision
+from modae.core.arrays import Array, Precision
 from modae.core.gram import spectrum_of_gram
 from modae.core.krylov import spectrum_by_krylov
 from modae.core.moments import Moments, moments_of_rows
-from modae.core.rows import KeptRows
+from modae.core.rows import KeptRows, Rows, mean_row
 from modae.core.spectrum import Spectrum, spectrum_of_moments
 
 MEMORY_LIMIT = 1 << 31
@@ -36,6 +36,13 @@ class Stream:
 
     moments: Moments | None = None
     pending: tuple[KeptRows, ...] = ()
+
+    @classmethod
+    def of(cls, rows: Rows, weights: Array | None = None) -> Stream:
+        """A stream of these rows, kept as they are, without those of weight 0."""
+        if weights is not None and not weights.all():
+            rows, weights = rows[weights > 0.0], weights[weights > 0.0]
+        return cls(pending=(KeptRows(rows, weights),) if rows.shape[0] else ())
 
     @property
     def dtype(self) -> Precision:
@@ -84,6 +91,16 @@ class Stream:
         if sum(part.nbytes for part in self.pending) > MEMORY_LIMIT:
             return None
         return replace(self, pending=tuple(part.copy() for part in self.pending))
+
+    @property
+    def mean(self) -> Array:
+        """Mean of all rows."""
+        if self.moments is None:
+            kept = gathered(self.pending)
+            return mean_row(kept.rows, kept.weights)
+        moments = self.as_moments().moments
+        assert moments is not None
+        return moments.mean
 
     def spectrum(self, n_axes: int | None, method: str = "auto") -> Spectrum:
         """Principal axes and eigenvalues of all rows, by the route that :func:`choose_route` names."""
