@@ -3,8 +3,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+BENCHMARKS := core growth inputs streams wide distributed jobs metrics ensembles files deep cli nested
 
-.PHONY: help setup demo test quick check bench reproduce certify docs clean
+.PHONY: help setup demo test slow check bench reproduce certify docs clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z]*\):.*## */\1\t/p' $(MAKEFILE_LIST)
@@ -20,11 +21,11 @@ $(READY): pyproject.toml
 demo: $(READY)   ## the quick tour: a tuned ensemble on digits, a table, pictures
 	@$(BIN)/modae demo --out results/demo
 
-test: $(READY)   ## all tests
-	$(BIN)/python -m pytest -n 2 --dist worksteal
-
-quick: $(READY)  ## the tests without the slow ones
+test: $(READY)   ## the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+slow: $(READY)   ## the tests that take longer: large problems, clusters, many interruptions
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 
 check: $(READY)  ## lint, format, types, layers, duplicated code
 	$(BIN)/ruff check .
@@ -34,7 +35,7 @@ check: $(READY)  ## lint, format, types, layers, duplicated code
 	$(BIN)/pylint --disable=all --enable=duplicate-code --min-similarity-lines=8 src benchmarks
 
 bench: $(READY)  ## speed, as ratios inside one run
-	@status=0; for part in core inputs metrics ensembles files deep nested; do $(BIN)/python -m benchmarks.$$part || status=1; done; exit $$status
+	@status=0; for part in $(BENCHMARKS); do $(BIN)/python -m benchmarks.$$part || status=1; done; exit $$status
 
 reproduce: $(READY) ## the paper's tables, figures and theorems on small samples
 	@$(BIN)/modae reproduce --out results/reproduction
