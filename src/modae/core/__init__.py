@@ -11,10 +11,11 @@ file                       step
 ``spectrum``               2. moments become principal axes and eigenvalues
 ``gram``                   2. the same for fewer rows than features, without a D x D matrix
 ``krylov``                 2. its leading part for data too large for both, with a proven error
+                           (``covariance``: the operator; ``lanczos``: the iteration)
 ``stream``                 the summary that grows: rows, then moments; which route to a spectrum
 ``allocation``             3. eigenvalues become shares of the modules, and a lower bound
 ``subspaces``              4. shares become M subspaces (``tight_frames``: Newton's method for it)
-``codecs``                 5. subspaces become encoders and decoders
+``codecs``                 5. subspaces become encoders and decoders (``modules``: what they make of rows)
 ``polish``                 6. only where the shares are out of reach (``attainability``: proofs of that)
 ``solution``               the frozen problem and the frozen result of every solver
 ``spectral``               steps 3 to 6 in one function: the default solver
@@ -22,6 +23,7 @@ file                       step
 ``gradient``               batch gradient descent, the paper's rival
 ``bootstrap``              counts of a bootstrap sample, for the baseline
 ``regression``             other targets: the fitted values of least squares take the place of the data
+``devices``                rows that live in another namespace or on another device than NumPy's
 ``distance_correlation``   how far the distances in one feature space tell those in another
 =========================  =====================================================================
 

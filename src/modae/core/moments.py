@@ -9,9 +9,10 @@ whole contract of in-memory, weighted, streamed and distributed fitting.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import sparray, spmatrix
 
 from modae.core.arrays import FLOAT64, Array, Precision
 from modae.core.rows import (
@@ -19,6 +20,7 @@ from modae.core.rows import (
     column_sums,
     entries_near_mean,
     full_columns,
+    sample_of,
     shifted_blocks,
     shifted_sparse,
     weighted_blocks,
@@ -26,6 +28,9 @@ from modae.core.rows import (
 
 COMFORTABLE = {8: (1e-200, 1e200), 4: (1e-25, 1e25)}
 """Variances outside this range, by bytes of a number, are computed again in a unit of their own."""
+
+MERGE_ROWS = 32
+"""Rows of two covariances that are added at a time."""
 
 LARGEST_SPREAD = 1e154
 """About the root of the largest float64: beyond, a variance cannot be written down."""
@@ -83,9 +88,13 @@ class Moments:
         units = [part.unit for _, part in varying] + [unit_of(largest)] * (largest > 0.0)
         unit = max(units, default=1.0)
         step = delta / unit
-        covariance = np.outer(step, (a * b) * step)
-        for share, part in varying:
-            covariance += (share * (part.unit / unit) ** 2) * part.covariance
+        factors = [(share * (part.unit / unit) ** 2, part.covariance) for share, part in varying]
+        covariance = np.empty((len(step), len(step)))
+        for start in range(0, len(step), MERGE_ROWS):  # temporaries of a few rows stay in the cache
+            cut = slice(start, start + MERGE_ROWS)
+            np.multiply.outer(step[cut], (a * b) * step, out=covariance[cut])
+            for factor, part in factors:
+                covariance[cut] += factor * part[cut]
         return Moments(
             weight=self.weight + other.weight,
             shift=self.shift,
@@ -100,7 +109,7 @@ class Moments:
 
 
 def moments_of_rows(rows: Rows, weights: Array | None = None) -> Moments:
-    r"""Moments of a matrix of rows, dense or sparse; a weight of 0 is a row that is not there.
+    r"""Moments of a matrix of rows of any kind; a weight of 0 is a row that is not there.
 
     Dense rows are taken block by block: each is shifted by values :math:`\nu` near the mean, multiplied
     in its own precision and summed in float64; one rank-one correction, :math:`-(\mu-\nu)(\mu-\nu)^T`,
@@ -120,7 +129,7 @@ def moments_of_rows(rows: Rows, weights: Array | None = None) -> Moments:
         moments = _moments(rows, weights, first_shift(rows), 1.0)
         if not _is_comfortable(moments):
             spread = largest_spread(rows)
-            if spread > LARGEST_SPREAD:
+            if not spread <= LARGEST_SPREAD:  # NaN too: sums say that it is there, at no cost
                 raise out_of_range(spread)
             unit = unit_of(spread, rows.dtype)
             moments = _moments(rows, weights, first_shift(rows), unit)
@@ -142,10 +151,7 @@ def _moments(rows: Rows, weights: Array | None, shift: Array, unit: float) -> Mo
     weight = float(rows.shape[0] if weights is None else weights.sum())
     if weights is not None:
         weights = weights / weights.max()  # only ratios matter, and roots of these fit in a float32
-    if issparse(rows):
-        offset, products = _sparse_products(shifted_sparse(rows, shift, unit), weights)
-    else:
-        offset, products = _dense_products(rows, shift, unit, weights)
+    offset, products = mean_products(rows, shift, unit, weights)
     products -= np.outer(offset, offset)
     return Moments(
         weight,
@@ -156,6 +162,12 @@ def _moments(rows: Rows, weights: Array | None, shift: Array, unit: float) -> Mo
         unit,
         cancelled=float(offset @ offset),
     )
+
+
+@singledispatch
+def mean_products(rows: Rows, shift: Array, unit: float, weights: Array | None) -> tuple[Array, Array]:
+    """Mean (D,) and mean product (D, D) of ``(rows - shift) / unit``, in float64."""
+    return _dense_products(rows, shift, unit, weights)
 
 
 def _dense_products(
@@ -177,27 +189,36 @@ def _dense_products(
     return total / weight, products
 
 
-def _sparse_products(rows: Rows, weights: Array | None) -> tuple[Array, Array]:
+@mean_products.register(sparray)
+@mean_products.register(spmatrix)
+def _sparse_products(
+    rows: Rows, shift: Array, unit: float, weights: Array | None
+) -> tuple[Array, Array]:
     """The same for rows that stay sparse."""
+    rows = shifted_sparse(rows, shift, unit)
     shares = np.full(rows.shape[0], 1.0 / rows.shape[0]) if weights is None else weights / weights.sum()
     weighted = rows.multiply(shares[:, None]).tocsr()
     mean: Array = np.asarray(weighted.sum(axis=0)).ravel()
     return mean, (rows.T @ weighted).toarray()
 
 
+@singledispatch
 def first_shift(rows: Rows) -> Array:
     """Entries near the mean of each column, or 0 for dense rows where a shift would not pay.
 
     Cancellation grows with |mean|^2 / variance. Where that is below 10, a shift would save one digit
     at most, and no shift saves a pass over the data.
     """
-    if not issparse(rows):
-        sample = rows[:: max(1, len(rows) // 256)].astype(np.float64)
-        mean = (sample / len(sample)).sum(axis=0)
-        variance = np.square(sample - mean).mean(axis=0).sum()
-        if np.square(mean).sum() <= 10.0 * variance:
-            return np.zeros(rows.shape[1], rows.dtype)
+    sample = sample_of(rows).astype(np.float64)
+    mean = (sample / len(sample)).sum(axis=0)
+    variance = np.square(sample - mean).mean(axis=0).sum()
+    if np.square(mean).sum() <= 10.0 * variance:
+        return np.zeros(rows.shape[1], rows.dtype)
     return entries_near_mean(rows)
+
+
+first_shift.register(sparray, entries_near_mean)
+first_shift.register(spmatrix, entries_near_mean)
 
 
 def _is_near_mean(moments: Moments) -> bool:
@@ -205,19 +226,36 @@ def _is_near_mean(moments: Moments) -> bool:
     return moments.cancelled <= 1e3 * abs(float(np.trace(moments.covariance)))
 
 
+@singledispatch
 def _better_shift(rows: Rows, moments: Moments) -> Array:
     """The mean found in a first pass, in the precision of the rows; sparse rows stay sparse."""
     mean: Array = moments.mean.astype(rows.dtype)
-    return np.where(full_columns(rows), mean, 0.0) if issparse(rows) else mean
+    return mean
+
+
+@_better_shift.register(sparray)
+@_better_shift.register(spmatrix)
+def _(rows: Rows, moments: Moments) -> Array:
+    return np.where(full_columns(rows), moments.mean.astype(rows.dtype), 0.0)
 
 
 def largest_spread(rows: Rows) -> float:
     """Half the largest distance of two entries of a column."""
-    low, high = rows.min(axis=0), rows.max(axis=0)
-    if issparse(rows):
-        low, high = low.toarray(), high.toarray()
+    low, high = extremes(rows)
     halves = np.asarray(high, np.float64) / 2.0 - np.asarray(low, np.float64) / 2.0
     return float(halves.max(initial=0.0))
+
+
+@singledispatch
+def extremes(rows: Rows) -> tuple[Array, Array]:
+    """Smallest and largest entry of each column."""
+    return rows.min(axis=0), rows.max(axis=0)
+
+
+@extremes.register(sparray)
+@extremes.register(spmatrix)
+def _(rows: Rows) -> tuple[Array, Array]:
+    return rows.min(axis=0).toarray(), rows.max(axis=0).toarray()
 
 
 def unit_of(spread: float, dtype: Precision = FLOAT64) -> float:

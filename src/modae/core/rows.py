@@ -1,26 +1,34 @@
-r"""Products with centred rows, dense or sparse, without ever forming the centred matrix.
+r"""Products with centred rows of any kind, without ever forming the centred matrix.
 
 Dense rows are shifted block by block in one buffer. For sparse rows the mean is a rank-one correction:
 :math:`(X-\mathbf 1\mu^T)B=XB-\mathbf 1(\mu^TB)`, so they stay sparse.
+
+What is asked of rows is an open function (``singledispatch``) with an implementation for each kind: the
+first one is for dense NumPy rows, and the one below it for sparse rows. A third kind, rows on a device,
+is in :mod:`modae.core.devices`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import sparray, spmatrix
 
 from modae.core.arrays import Array, Precision
 
 Rows: TypeAlias = Any
-"""A matrix of rows (n, D): a NumPy array, or a scipy sparse matrix or array in CSR or CSC form, without
-duplicate entries."""
+"""A matrix of rows (n, D): a NumPy array, a scipy sparse matrix or array in CSR or CSC form without
+duplicate entries, or a :class:`modae.core.devices.DeviceArray`."""
 
 BLOCK_BYTES = 1 << 26
 """Dense rows are shifted and multiplied in blocks of about this size."""
+
+SUM_ROWS = 64
+"""So many float32 rows are added in float32: the error stays that of one of their products."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +47,7 @@ class KeptRows:
     @property
     def nbytes(self) -> int:
         """Bytes of the rows."""
-        if issparse(self.rows):
-            return int(self.rows.data.nbytes + self.rows.indices.nbytes + self.rows.indptr.nbytes)
-        return int(self.rows.nbytes)
+        return bytes_of(self.rows)
 
     @property
     def shares(self) -> Array:
@@ -54,18 +60,40 @@ class KeptRows:
         return shares
 
     def copy(self) -> KeptRows:
-        """The same rows in memory of their own."""
+        """The same rows in memory of their own, on the host."""
         return KeptRows(self.rows.copy(), None if self.weights is None else self.weights.copy())
 
+    def on_host(self) -> KeptRows:
+        """The same rows as NumPy or scipy knows them."""
+        return replace(self, rows=on_host(self.rows))
 
-def row_blocks(rows: Array) -> Iterator[slice]:
+
+@singledispatch
+def bytes_of(rows: Rows) -> int:
+    """Bytes that the rows take."""
+    return int(rows.nbytes)
+
+
+@bytes_of.register(sparray)
+@bytes_of.register(spmatrix)
+def _(rows: Rows) -> int:
+    return int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
+
+
+@singledispatch
+def on_host(rows: Rows) -> Rows:
+    """The rows as NumPy or scipy knows them: most are already."""
+    return rows
+
+
+def row_blocks(rows: Rows) -> Iterator[slice]:
     """Slices that cut dense rows into blocks."""
     height = block_height(rows)
     for start in range(0, rows.shape[0], height):
         yield slice(start, min(start + height, rows.shape[0]))
 
 
-def block_height(rows: Array) -> int:
+def block_height(rows: Rows) -> int:
     """Rows in a block."""
     return max(1, BLOCK_BYTES // int(rows.itemsize * rows.shape[1]))
 
@@ -105,35 +133,45 @@ def _divided(block: Array, unit: float) -> Array:
     return block
 
 
+@singledispatch
 def centred_product(rows: Rows, mean: Array, matrix: Array) -> Array:
     """(rows - mean) @ matrix, in the precision of the rows."""
     matrix = matrix.astype(rows.dtype, copy=False)
     mean = mean.astype(rows.dtype, copy=False)
-    if issparse(rows):
-        product: Array = np.asarray(rows @ matrix)
-        product -= mean @ matrix
-        return product
     product = np.empty((rows.shape[0], matrix.shape[1]), rows.dtype)
     for cut, block in zip(row_blocks(rows), shifted_blocks(rows, mean), strict=True):
         product[cut] = block @ matrix
     return product
 
 
+@centred_product.register(sparray)
+@centred_product.register(spmatrix)
+def _(rows: Rows, mean: Array, matrix: Array) -> Array:
+    matrix = matrix.astype(rows.dtype, copy=False)
+    product: Array = np.asarray(rows @ matrix)
+    product -= mean.astype(rows.dtype, copy=False) @ matrix
+    return product
+
+
+@singledispatch
 def centred_adjoint(rows: Rows, mean: Array, matrix: Array) -> Array:
     """(rows - mean)^T @ matrix in float64, for a matrix with one row for each of the rows."""
-    if issparse(rows):
-        adjoint: Array = np.asarray(rows.T @ matrix) - np.outer(mean, matrix.sum(axis=0))
-        return adjoint
     total = np.zeros((rows.shape[1], matrix.shape[1]))
     for cut, block in zip(row_blocks(rows), shifted_blocks(rows, mean), strict=True):
         total += block.T @ matrix[cut]
     return total
 
 
+@centred_adjoint.register(sparray)
+@centred_adjoint.register(spmatrix)
+def _(rows: Rows, mean: Array, matrix: Array) -> Array:
+    adjoint: Array = np.asarray(rows.T @ matrix) - np.outer(mean, matrix.sum(axis=0))
+    return adjoint
+
+
+@singledispatch
 def centred_squares(rows: Rows, mean: Array) -> Array:
     """Squared length of each centred row, in float64."""
-    if issparse(rows):
-        return _centred_squares_of_sparse(rows.tocsr(), mean.astype(np.float64, copy=False))
     squares = [
         np.einsum("nd,nd->n", block, block, dtype=np.float64)
         for block in shifted_blocks(rows, mean.astype(rows.dtype, copy=False))
@@ -141,8 +179,11 @@ def centred_squares(rows: Rows, mean: Array) -> Array:
     return np.concatenate(squares)
 
 
-def _centred_squares_of_sparse(rows: Rows, mean: Array) -> Array:
+@centred_squares.register(sparray)
+@centred_squares.register(spmatrix)
+def _(rows: Rows, mean: Array) -> Array:
     """Entries that are there one by one, those that are not by what is left of |mean|^2."""
+    rows, mean = rows.tocsr(), mean.astype(np.float64, copy=False)
     there = rows.astype(np.float64)
     there.data = (there.data - mean[there.indices]) ** 2
     absent = rows.astype(np.float64)
@@ -154,14 +195,17 @@ def _centred_squares_of_sparse(rows: Rows, mean: Array) -> Array:
 
 
 def column_sums(block: Array) -> Array:
-    """Column sums in float64. BLAS is twice as fast, but adds in the precision of the block."""
-    if block.dtype == np.float64:
-        total: Array = np.ones(len(block)) @ block
-    else:
-        total = block.sum(axis=0, dtype=np.float64)
+    """Column sums in float64. BLAS adds few rows at a time in their own precision, and quickly."""
+    height = len(block) if block.dtype == np.float64 else SUM_ROWS
+    ones = np.ones(height, block.dtype)
+    total: Array = np.zeros(block.shape[1])
+    for start in range(0, len(block), height):
+        part = block[start : start + height]
+        total += ones[: len(part)] @ part
     return total
 
 
+@singledispatch
 def entries_near_mean(rows: Rows) -> Array:
     """One entry of each column to subtract from it: exact, so a constant column becomes exactly 0.
 
@@ -169,17 +213,26 @@ def entries_near_mean(rows: Rows) -> Array:
     without a missing entry, and 0 in the others: there |mean|^2 cannot be much larger than the
     variance, and a shift would fill the column.
     """
-    if issparse(rows):
-        csc = rows.tocsc()
-        full = full_columns(rows)
-        entries: Array = np.zeros(rows.shape[1], rows.dtype)
-        entries[full] = csc.data[csc.indptr[:-1][full]]
-        return entries
-    sample = np.asarray(rows[:: max(1, len(rows) // 256)])
+    sample = np.asarray(sample_of(rows))
     middle = (sample.astype(np.float64) / len(sample)).sum(axis=0)
     nearest = np.abs(sample / 2.0 - middle / 2.0).argmin(axis=0)
     nearest_row: Array = np.take_along_axis(sample, nearest[None], axis=0)[0]
     return nearest_row
+
+
+@entries_near_mean.register(sparray)
+@entries_near_mean.register(spmatrix)
+def _(rows: Rows) -> Array:
+    csc = rows.tocsc()
+    full = full_columns(rows)
+    entries: Array = np.zeros(rows.shape[1], rows.dtype)
+    entries[full] = csc.data[csc.indptr[:-1][full]]
+    return entries
+
+
+def sample_of(rows: Rows) -> Rows:
+    """Some 256 dense rows from all over; the same from a sample."""
+    return rows[:: max(1, rows.shape[0] // 256)]
 
 
 def full_columns(rows: Rows) -> Array:
@@ -190,15 +243,25 @@ def full_columns(rows: Rows) -> Array:
 
 def mean_row(rows: Rows, weights: Array | None = None) -> Array:
     """Weighted mean of the rows in float64, exact for constant columns."""
-    shares = KeptRows(rows, weights).shares
-    shift = entries_near_mean(rows).astype(np.float64)
-    if issparse(rows):
-        mean: Array = shift + np.asarray(shares @ shifted_sparse(rows, shift)).ravel()
-        return mean
+    shift = entries_near_mean(rows)
+    mean: Array = shift.astype(np.float64) + mean_of_shifted(rows, shift, KeptRows(rows, weights).shares)
+    return mean
+
+
+@singledispatch
+def mean_of_shifted(rows: Rows, shift: Array, shares: Array) -> Array:
+    """The product ``shares @ (rows - shift)`` in float64, for a shift in the precision of the rows."""
     offset = np.zeros(rows.shape[1])
-    for cut, block in zip(row_blocks(rows), shifted_blocks(rows, shift.astype(rows.dtype)), strict=True):
+    for cut, block in zip(row_blocks(rows), shifted_blocks(rows, shift), strict=True):
         offset += shares[cut] @ block
-    return shift + offset
+    return offset
+
+
+@mean_of_shifted.register(sparray)
+@mean_of_shifted.register(spmatrix)
+def _(rows: Rows, shift: Array, shares: Array) -> Array:
+    mean: Array = np.asarray(shares @ shifted_sparse(rows, shift.astype(np.float64))).ravel()
+    return mean
 
 
 def shifted_sparse(rows: Rows, shift: Array, unit: float = 1.0) -> Rows:

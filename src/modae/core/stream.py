@@ -16,7 +16,7 @@ from modae.core.arrays import Array, Precision
 from modae.core.gram import spectrum_of_gram
 from modae.core.krylov import spectrum_by_krylov
 from modae.core.moments import Moments, moments_of_rows
-from modae.core.rows import KeptRows, Rows, mean_row
+from modae.core.rows import KeptRows, Rows, mean_row, on_host
 from modae.core.spectrum import Spectrum, spectrum_of_moments
 
 MEMORY_LIMIT = 1 << 31
@@ -113,7 +113,7 @@ class Stream:
         route = choose_route(n_rows, n_features, n_axes, method)
         if route == "krylov":
             assert n_axes is not None
-            return spectrum_by_krylov(kept, n_axes)
+            return spectrum_by_krylov(kept.on_host(), n_axes)
         if route == "gram":
             return spectrum_of_gram(kept, n_axes)
         return spectrum_of_moments(moments_of_rows(kept.rows, kept.weights), n_axes)
@@ -157,7 +157,7 @@ def gathered(parts: tuple[KeptRows, ...]) -> KeptRows:
     """Several sets of rows as one; sparse if any of them is."""
     if len(parts) == 1:
         return parts[0]
-    blocks: list[Any] = [part.rows for part in parts]
+    blocks: list[Any] = [on_host(part.rows) for part in parts]
     if any(sparse.issparse(block) for block in blocks):
         rows = sparse.vstack([sparse.csr_array(block) for block in blocks], format="csr")
     else:
