@@ -8,12 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, is_classifier
+from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import (
-    check_consistent_length,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from modae.core.arrays import Array, Indices
 from modae.ensembles.labels import TIE_BREAKS, VOTINGS, check_classes, check_labels
@@ -91,7 +88,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
 
     Notes
     -----
-    ``predict`` always returns one of the classes with the largest ``predict_proba``.
+    ``predict`` always returns one of the classes with the largest ``predict_proba``, to round-off.
 
     Examples
     --------
@@ -146,6 +143,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         self._check_names()
         require_modules(self._part("extractor"))
         require_members(self._named_parts(), "classifier", is_classifier)
+        sample_weight = gather(sample_weight)  # the members need them in memory, as they need y
         self._fit_routed(X, y, sample_weight, self._route(sample_weight, params))
         warn_if_equal(self.extractor_)
         return self
@@ -225,6 +223,22 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         votes = self._votes(self._features(X))
         return np.asarray(self.classes_[votes])
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of the vote.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        score : float
+        """
+        labels, weights = gather(self.predict(X)), gather(sample_weight)
+        return float(accuracy_score(gather(y), labels, sample_weight=weights))
+
     def member_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
         """Accuracy of each member alone.
 
@@ -241,7 +255,8 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         labels = gather(self.predict_members(X))
         y = column_or_1d(gather(y))
         check_consistent_length(labels[0], y)
-        scores: Array = np.average(labels == y, axis=1, weights=weights_of(sample_weight, len(y)))
+        weights = weights_of(gather(sample_weight), len(y))
+        scores: Array = np.average(labels == y, axis=1, weights=weights)
         return scores
 
     @by_rows()

@@ -12,7 +12,7 @@ CELLS = 1 << 20
 """Counts held at a time: rows are counted in blocks, so many classes do not fill the memory."""
 
 SAME = 1e-12
-"""Mean probabilities closer than this are a tie: the order of summation makes such differences."""
+"""Shares and mean probabilities closer than this tie: the order of summation makes such differences."""
 
 Scores = Callable[[Indices], Array]
 """What decides ties: rows -> a number for each class, (rows, n_classes)."""
@@ -54,7 +54,7 @@ def decide(shares: Array, breakers: Iterable[Scores] = ()) -> Indices:
     >>> decide(shares, [lambda rows: np.tile([0.3, 0.2, 0.5], (len(rows), 1))]).tolist()
     [2, 0]
     """
-    winners = shares == shares.max(axis=1, keepdims=True)
+    winners = shares >= shares.max(axis=1, keepdims=True) - SAME
     for scores in breakers:
         tied = np.flatnonzero(winners.sum(axis=1) > 1)
         if not len(tied):
