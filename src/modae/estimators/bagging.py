@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -12,6 +12,7 @@ from modae.core.bootstrap import Resamples
 from modae.core.rows import Rows
 from modae.core.spectrum import Spectrum
 from modae.core.stream import Stream
+from modae.estimators.model import Published, _read_only
 from modae.estimators.modular import LinearModules, Modules
 from modae.estimators.parallel import in_threads
 from modae.estimators.parameters import check_choice, check_count, check_flag, resolved_components
@@ -72,6 +73,14 @@ class BaggingAutoencoder(LinearModules):
     (5, 1797, 4)
     """
 
+    mean_ = Published("modules.mean")
+    encoders_ = Published("modules.encoders")
+    decoders_ = Published("modules.decoders")
+    eigenvalues_ = Published("eigenvalues")
+    n_components_ = Published("n_components")
+
+    _fitted: FittedBagging
+
     def __init__(
         self,
         n_modules: int = 10,
@@ -108,8 +117,9 @@ class BaggingAutoencoder(LinearModules):
             return Resamples.of(rows, seed, self.n_modules, start)
 
         resamples = reduce_rows(X, self, resample, upcast=self.upcast)
-        self.n_components_ = int(resolved_components(self.n_components, self.n_features_in_))
-        self._publish(resamples.whole, self._module_spectra(resamples))
+        width = int(resolved_components(self.n_components, self.n_features_in_))
+        model = BaggingModel.of(resamples.whole, self._module_spectra(resamples, width))
+        self._fitted = FittedBagging(model)
         return self
 
     def _check_parameters(self) -> None:
@@ -119,20 +129,42 @@ class BaggingAutoencoder(LinearModules):
         check_choice("spectrum", self.spectrum, ("auto", "exact", "krylov"))
         check_flag("upcast", self.upcast)
 
-    def _module_spectra(self, resamples: Resamples) -> list[Spectrum]:
-        width, method = self.n_components_, self.spectrum
-
+    def _module_spectra(self, resamples: Resamples, width: int) -> list[Spectrum]:
         def leading(module: int) -> Spectrum:
-            return resamples.of_module(module).spectrum(width, method).leading(1, width)
+            return resamples.of_module(module).spectrum(width, self.spectrum).leading(1, width)
 
         return in_threads(leading, [(module,) for module in range(self.n_modules)], self.n_jobs)
 
-    def _publish(self, whole: Stream, spectra: list[Spectrum]) -> None:
-        axes = np.array([spectrum.axes for spectrum in spectra])
-        self.eigenvalues_ = np.array([s.eigenvalues * s.variance_unit for s in spectra])
-        self.mean_ = whole.mean.astype(whole.dtype)
-        self.decoders_ = np.ascontiguousarray(swap(axes), dtype=whole.dtype)
-        self.encoders_ = np.where(self.eigenvalues_[:, :, None] > 0.0, axes, 0.0).astype(whole.dtype)
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_fitted" in vars(self)
 
     def _modules(self) -> Modules:
-        return Modules(self.mean_, self.encoders_, self.decoders_, diversity=0.0)
+        return self._fitted.model.modules
+
+
+class BaggingModel(NamedTuple):
+    """What the fitted attributes are read from."""
+
+    modules: Modules
+    eigenvalues: Array
+    n_components: int
+
+    @classmethod
+    def of(cls, whole: Stream, spectra: list[Spectrum]) -> BaggingModel:
+        """The modules of the spectra of the samples, around the mean of all rows."""
+        axes = np.array([spectrum.axes for spectrum in spectra])
+        eigenvalues = np.array([s.eigenvalues * s.variance_unit for s in spectra])
+        encoders = np.where(eigenvalues[:, :, None] > 0.0, axes, 0.0)
+        modules = Modules(
+            mean=_read_only(whole.mean, whole.dtype),
+            encoders=_read_only(encoders, whole.dtype),
+            decoders=_read_only(swap(axes), whole.dtype),
+            diversity=0.0,
+        )
+        return cls(modules, _read_only(eigenvalues), encoders.shape[1])
+
+
+class FittedBagging(NamedTuple):
+    """What a fit leaves behind, replaced as a whole."""
+
+    model: BaggingModel

@@ -22,6 +22,7 @@ from modae.estimators.parameters import (
 )
 from modae.estimators.path import DiversityPath
 from modae.inputs import collect
+from modae.inputs.namespaces import MEMORY
 
 
 class LinearModularAutoencoder(DiversityPath, LinearModules):
@@ -127,6 +128,9 @@ class LinearModularAutoencoder(DiversityPath, LinearModules):
     -----
     ``score`` compares models at one diversity only: a grid search that maximises it over ``diversity``
     always picks 1.
+
+    With scikit-learn's ``array_api_dispatch`` on, X may be a tensor on a device: products are made
+    there, and answers are there. Fitted attributes are NumPy arrays in any case.
 
     References
     ----------
@@ -245,6 +249,8 @@ class LinearModularAutoencoder(DiversityPath, LinearModules):
                 "partial_fit cannot continue this fit: the data were too large to keep a copy of, or "
                 "the model comes from a file, which holds no rows of a fit. Start with partial_fit."
             )
+        if new.n_pending >= self.n_features_in_:
+            new = new.as_moments()  # where the rows are: gathered with others they would be on the host
         settings = self._settings(seed=None if first else self._fitted.settings.seed)
         # Streams are summed exactly in any case; short ones are too short for a Krylov method.
         method = "auto" if settings.spectrum == "krylov" else settings.spectrum
@@ -286,7 +292,7 @@ class LinearModularAutoencoder(DiversityPath, LinearModules):
         resolved_components(changes.get("n_components"), self.n_features_in_)
         model = fitted.model.with_settings(**changes)
         model.warn_if_unfinished(stacklevel=3)
-        for name in ("n_features_in_", "feature_names_in_"):
+        for name in ("n_features_in_", "feature_names_in_", MEMORY):
             if hasattr(self, name):
                 setattr(other, name, getattr(self, name))
         other._fitted = Fitted(fitted.stream, model.settings, model, fitted.grows)

@@ -179,6 +179,10 @@ class Fitted:
                 self._model.warn_if_unfinished(stacklevel=4)
             return self._model
 
+    def without_data(self) -> Fitted:
+        """The solved model alone, to travel: the sums are D x D, the model is not."""
+        return Fitted(None, self.settings, self.model, self.grows)
+
     def __getstate__(self) -> dict[str, Any]:
         # A lock cannot be pickled; a copy gets its own.
         return {

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from copy import copy
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from modae.core.arrays import Array, apart, side_by_side, swap
-from modae.core.objective import row_terms
-from modae.core.rows import Rows, centred_product, centred_squares
-from modae.inputs import by_rows, rows_of
+from modae.core.arrays import Array
+from modae.core.devices import given
+from modae.core.modules import by_module, encode, mean_reconstruction, reconstructions, row_losses
+from modae.core.rows import Rows
+from modae.inputs import by_rows, codes_of, gather, rows_of
+from modae.inputs.namespaces import check_same_place, remember_place
 
 
 class Modules(NamedTuple):
@@ -26,8 +28,23 @@ class Modules(NamedTuple):
 
     def encode(self, rows: Rows) -> Array:
         """Codes of all modules side by side, (n, M*H)."""
-        flat = self.encoders.reshape(-1, self.encoders.shape[2])
-        return centred_product(rows, self.mean, flat.T)
+        return encode(rows, self.mean, self.encoders)
+
+    def encode_each(self, rows: Rows) -> Array:
+        """Codes of each module, (M, n, H)."""
+        return by_module(self.encode(rows), len(self.encoders))
+
+    def decode(self, codes: Array) -> Array:
+        """Mean reconstruction from the codes of all modules, (n, D)."""
+        return mean_reconstruction(codes, self.mean, self.decoders)
+
+    def reconstruct_each(self, rows: Rows) -> Array:
+        """Reconstruction by each module, (M, n, D)."""
+        return reconstructions(self.encode(rows), self.mean, self.decoders)
+
+    def losses(self, rows: Rows) -> Array:
+        """Loss of each row, (n,)."""
+        return row_losses(rows, self.mean, self.encoders, self.decoders, self.diversity)
 
 
 class LinearModules(TransformerMixin, BaseEstimator):
@@ -48,8 +65,8 @@ class LinearModules(TransformerMixin, BaseEstimator):
         -------
         codes : ndarray of shape (n_samples, n_modules * n_components)
         """
-        modules = self._fitted_modules()
-        return modules.encode(rows_of(X, self))
+        modules, rows = self._modules_and_rows(X, "transform")
+        return given(modules.encode(rows))
 
     @by_rows(axis=1)
     def transform_modules(self, X: Any) -> Array:
@@ -63,8 +80,8 @@ class LinearModules(TransformerMixin, BaseEstimator):
         -------
         codes : ndarray of shape (n_modules, n_samples, n_components)
         """
-        modules = self._fitted_modules()
-        return apart(modules.encode(rows_of(X, self)), len(modules.encoders))
+        modules, rows = self._modules_and_rows(X, "transform_modules")
+        return given(modules.encode_each(rows))
 
     @by_rows()
     def inverse_transform(self, X: Any) -> Array:
@@ -80,16 +97,14 @@ class LinearModules(TransformerMixin, BaseEstimator):
         reconstruction : ndarray of shape (n_samples, n_features)
         """
         modules = self._fitted_modules()
-        codes = check_array(X, dtype=[np.float64, np.float32])
-        decoders = side_by_side(modules.decoders).astype(codes.dtype, copy=False)
-        if codes.shape[1] != decoders.shape[1]:
+        codes = codes_of(X)
+        width = modules.encoders.shape[0] * modules.encoders.shape[1]
+        if codes.shape[1] != width:
             raise ValueError(
-                f"X must have n_modules * n_components = {decoders.shape[1]} columns, as transform "
-                f"returns them, got {codes.shape[1]}."
+                f"X must have n_modules * n_components = {width} columns, as transform returns them, "
+                f"got {codes.shape[1]}."
             )
-        reconstruction: Array = codes @ (decoders / len(modules.decoders)).T
-        reconstruction += modules.mean.astype(codes.dtype, copy=False)
-        return reconstruction
+        return given(modules.decode(codes))
 
     @by_rows(axis=1)
     def reconstruct_modules(self, X: Any) -> Array:
@@ -103,11 +118,8 @@ class LinearModules(TransformerMixin, BaseEstimator):
         -------
         reconstructions : ndarray of shape (n_modules, n_samples, n_features)
         """
-        modules = self._fitted_modules()
-        codes = apart(modules.encode(rows_of(X, self)), len(modules.encoders))
-        reconstructions = codes @ swap(modules.decoders.astype(codes.dtype, copy=False))
-        reconstructions += modules.mean.astype(codes.dtype, copy=False)
-        return reconstructions
+        modules, rows = self._modules_and_rows(X, "reconstruct_modules")
+        return given(modules.reconstruct_each(rows))
 
     @by_rows()
     def score_samples(self, X: Any) -> Array:
@@ -121,13 +133,8 @@ class LinearModules(TransformerMixin, BaseEstimator):
         -------
         scores : ndarray of shape (n_samples,)
         """
-        modules = self._fitted_modules()
-        rows = rows_of(X, self)
-        squares = centred_squares(rows, modules.mean)
-        matches = centred_product(rows, modules.mean, side_by_side(modules.decoders))
-        terms = row_terms(squares, modules.encode(rows), matches, modules.decoders)
-        scores: Array = -np.asarray(terms.ambiguity_loss(modules.diversity))
-        return scores
+        modules, rows = self._modules_and_rows(X, "score_samples")
+        return -given(modules.losses(rows))
 
     def score(self, X: Any, y: object = None) -> float:
         """Mean of ``score_samples``: minus the loss. Compares models at one diversity only.
@@ -141,7 +148,7 @@ class LinearModules(TransformerMixin, BaseEstimator):
         -------
         score : float
         """
-        return float(self.score_samples(X).mean())
+        return float(gather(self.score_samples(X)).mean())
 
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         """Names of the columns of ``transform``: ``module0_0``, ``module0_1``, ...
@@ -162,6 +169,17 @@ class LinearModules(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return self._modules()
 
+    def _modules_and_rows(self, X: Any, method: str) -> tuple[Modules, Rows]:
+        modules = self._fitted_modules()
+        check_same_place(self, X, method)
+        return modules, rows_of(X, self)
+
+    def __sklearn_array_api_convert__(self, converter: object) -> Self:
+        """A copy that takes rows from anywhere: fitted attributes are on the host, and stay there."""
+        free = copy(self)
+        remember_place(free, None)
+        return free
+
     @abstractmethod
     def _modules(self) -> Modules:
         """The fitted modules."""
@@ -170,4 +188,5 @@ class LinearModules(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = True
+        tags.array_api_support = True
         return tags

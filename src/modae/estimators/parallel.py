@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+from sklearn import config_context, get_config
 from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
@@ -26,12 +27,14 @@ def in_threads(
 
     pools = ThreadpoolController()
     limit = _threads_of_each(jobs, pools)
+    config = get_config()
 
     def attempt(*each: Any) -> tuple[Result | None, Exception | None]:
-        # OpenMP counts its threads for each thread that uses it, BLAS for the process. And joblib would
-        # put a text of its own where the cause of an error was.
+        # OpenMP counts its threads for each thread that uses it, BLAS for the process. Settings of
+        # scikit-learn hold for a thread. And joblib would put a text of its own where the cause of an
+        # error was.
         try:
-            with pools.limit(limits=limit, user_api="openmp"):
+            with config_context(**config), pools.limit(limits=limit, user_api="openmp"):
                 return function(*each), None
         except Exception as error:
             return None, error

@@ -18,7 +18,7 @@ from modae.core.rows import Rows
 from modae.estimators.model import LinearModel, Published, Settings, _read_only
 from modae.estimators.parameters import check_count, check_diversity, check_non_negative
 from modae.estimators.path import DiversityPath
-from modae.inputs import rows_of, weights_of
+from modae.inputs import gather, rows_of, weights_of
 
 
 class LinearModularRegressor(DiversityPath, MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -332,7 +332,7 @@ def targets_of(y: Any, rows: Rows) -> Array:
         raise ValueError("LinearModularRegressor requires y to be passed, but the target y is None.")
     if np.ma.is_masked(y):
         raise ValueError("y has masked entries, which would be read as numbers: drop those rows.")
-    targets: Array = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    targets: Array = check_array(gather(y), dtype=np.float64, ensure_2d=False, input_name="y")
     check_consistent_length(rows, targets)
     return targets
 

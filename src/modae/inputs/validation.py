@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import validate_data
 
-from modae.core.arrays import Array
+from modae.core.arrays import FLOAT64, Array
+from modae.core.devices import DeviceArray, Place
 from modae.core.rows import Rows
+from modae.inputs.namespaces import on_host, place_of, remember_place, without_gradient
 
 FLOATS = (np.float64, np.float32)
 
@@ -18,17 +21,48 @@ FLOATS = (np.float64, np.float32)
 def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bool = False) -> Rows:
     """X as a float matrix, sparsity kept, and float32 unless ``upcast``.
 
-    Its columns are checked against those of ``fit`` unless ``reset``.
+    Its columns are checked against those of ``fit`` unless ``reset``. Arrays of another namespace stay
+    where they are, if the estimator has the tag ``array_api_support`` and the device has the precision.
     """
     if np.ma.is_masked(X):
         raise ValueError("X has masked entries, which would be read as numbers: fill or impute them.")
-    dtype = np.float64 if upcast else FLOATS
+    place = place_of(X)
+    if place is not None and not _can_stay(place, estimator, upcast):
+        X, place = place.fetch(X), None
+    X = X if place is None else without_gradient(X)
     with np.errstate(over="ignore", invalid="ignore"):  # huge numbers, whose sum is no number
-        rows = validate_data(estimator, X, reset=reset, dtype=dtype, accept_sparse="csr")
+        rows = validate_data(
+            estimator, X, reset=reset, dtype=dtypes_of(place, upcast), accept_sparse="csr"
+        )
+    if reset:
+        remember_place(estimator, place)
+    if place is not None:
+        return DeviceArray(rows, place)
     if issparse(rows) and not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
     return rows
+
+
+def _can_stay(place: Place, estimator: BaseEstimator, upcast: bool) -> bool:
+    precise = not upcast or place.precise == FLOAT64
+    return precise and getattr(get_tags(estimator), "array_api_support", False)
+
+
+def dtypes_of(place: Place | None, upcast: bool = False) -> Any:
+    """Types of numbers that are kept as they are; others become the first."""
+    dtypes = [np.float64] if upcast else FLOATS
+    if place is None:
+        return dtypes
+    known = [dtype for dtype in dtypes if np.dtype(dtype).itemsize <= place.precise.itemsize]
+    return [getattr(place.xp, dtype.__name__) for dtype in known]
+
+
+def codes_of(X: Any) -> Rows:
+    """What ``transform`` returned, or something like it, as a dense float matrix."""
+    place = place_of(X)
+    codes = check_array(X if place is None else without_gradient(X), dtype=dtypes_of(place))
+    return codes if place is None else DeviceArray(codes, place)
 
 
 def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
@@ -36,7 +70,7 @@ def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
     if sample_weight is None:
         return None
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = np.asarray(on_host(sample_weight), dtype=np.float64)
     except (TypeError, ValueError) as reason:
         raise ValueError(f"sample_weight must be numbers, got {sample_weight!r}.") from reason
     if weights.ndim == 0:

@@ -15,11 +15,12 @@ from modae.core.rows import KeptRows
 from modae.core.solution import ATTAINED, NOT_ATTAINABLE, UNDECIDED, Solution
 from modae.core.spectrum import Spectrum
 from modae.core.stream import Stream
-from modae.estimators.bagging import BaggingAutoencoder
+from modae.estimators.bagging import BaggingAutoencoder, BaggingModel, FittedBagging
 from modae.estimators.linear import LinearModularAutoencoder
 from modae.estimators.model import SOLVERS, Fitted, LinearModel, Settings
 from modae.estimators.modular import Modules
 from modae.estimators.regression import FittedRegression, LinearModularRegressor, RegressionModel
+from modae.inputs.namespaces import MEMORY
 from modae.persistence.rules import (
     Choice,
     Count,
@@ -217,7 +218,21 @@ AUTOENCODER = Layout(
     LinearModularAutoencoder,
     {**known_features(), "_fitted": Record(FITTED)},
     optional=OPTIONAL_NAMES,
+    covers=frozenset({MEMORY}),
 )
+
+
+def _make_bagging(estimator: Any, **state: Any) -> None:
+    """The fitted attributes are read from one model."""
+    modules = Modules(
+        state.pop("mean_", None),
+        state.pop("encoders_", None),
+        state.pop("decoders_", None),
+        diversity=0.0,
+    )
+    model = BaggingModel(modules, state.pop("eigenvalues_", None), state.pop("n_components_", None))
+    vars(estimator).update(state, _fitted=FittedBagging(model))
+
 
 BAGGING = Layout(
     "modae.BaggingAutoencoder",
@@ -231,6 +246,8 @@ BAGGING = Layout(
         "eigenvalues_": Floats("M", "H", minimum=0.0),
     },
     optional=OPTIONAL_NAMES,
+    make=_make_bagging,
+    covers=frozenset({"_fitted", MEMORY}),
 )
 
 LEAST_SQUARES = Layout(
