@@ -82,8 +82,8 @@ class Stream:
         """The same stream of one set of rows: moments if the covariance is the route, else the rows."""
         if self.moments is not None:
             return self
-        n_rows, n_features = self.pending[0].rows.shape
-        route = choose_route(n_rows, n_features, n_axes, method)
+        n_features = self.pending[0].rows.shape[1]
+        route = choose_route(self.n_pending, n_features, n_axes, method)
         return self.as_moments() if route == "covariance" else self
 
     def owned(self) -> Stream | None:

@@ -19,7 +19,7 @@ from modae.ensembles.members import (
     new_members,
 )
 from modae.ensembles.routing import Routed
-from modae.inputs import columns_of
+from modae.inputs import columns_of, gather
 
 
 class Parts(NamedTuple):
@@ -81,6 +81,15 @@ class ModularEnsemble(Composition):
 
     def _check_members(self, members: Sequence[Member]) -> None:
         """Whether these members can do what the ensemble needs of them."""
+
+
+def require_in_memory(X: Any, what: str) -> None:
+    """Refuse lazy data where rows are picked one by one: scikit-learn would gather them in silence."""
+    if gather.dispatch(type(X)) is not gather.default:
+        raise TypeError(
+            f"{what} picks single rows, so X must be in memory, got a lazy {type(X).__name__}: use a "
+            "sample of the rows that fits, or X.compute() if all of them do."
+        )
 
 
 def stacked(answers: Sequence[Any]) -> np.ndarray:

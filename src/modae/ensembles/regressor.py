@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from modae.core.arrays import Array
 from modae.ensembles.conformal import Calibration
 from modae.ensembles.members import require_members, require_modules, warn_if_equal
-from modae.ensembles.modular import ModularEnsemble, Parts, stacked
+from modae.ensembles.modular import ModularEnsemble, Parts, require_in_memory, stacked
 from modae.ensembles.neighbors import NearestNeighborRegressor
 from modae.estimators.parameters import check_choice, check_fraction
 from modae.inputs import by_rows, check_length, columns_of, gather
@@ -112,6 +112,7 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         self._check_names()
         require_modules(self._part("extractor"))
         require_members(self._named_parts(), "regressor", is_regressor)
+        sample_weight = gather(sample_weight)  # the members need them in memory, as they need y
         routed = self._route(sample_weight, params)
         validate_data(self, columns_of(X), skip_check_array=True)
         y = self._check_targets(X, y)
@@ -119,6 +120,7 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
             self._publish_regression(self._fit_parts(X, y, routed), y)
         else:
             check_fraction("calibrate", self.calibrate)
+            require_in_memory(X, "fit with calibrate")
             if sample_weight is not None or params:
                 raise ValueError(
                     "calibrate does not work with weights or other metadata: leave one out."
@@ -189,6 +191,22 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         half = width if prediction.ndim == 2 else width[0]
         return np.stack([prediction - half, prediction + half], axis=-1)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R^2 of the mean, or median, of the members' predictions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        score : float
+        """
+        prediction, weights = gather(self.predict(X)), gather(sample_weight)
+        return float(r2_score(gather(y), prediction, sample_weight=weights))
+
     def member_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
         """R^2 of each member alone.
 
@@ -202,8 +220,8 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         -------
         scores : ndarray of shape (n_modules,)
         """
-        members = self.predict_members(X)
-        return np.array([r2_score(y, each, sample_weight=sample_weight) for each in members])
+        members, y, weights = gather(self.predict_members(X)), gather(y), gather(sample_weight)
+        return np.array([r2_score(y, each, sample_weight=weights) for each in members])
 
     def _check_targets(self, X: Any, y: Any) -> Array:
         if y is None:

@@ -17,6 +17,7 @@ from modae.ensembles.composition import Composition, as_seed
 from modae.ensembles.folds import Candidate, changes, make_candidates, make_folds, require_path
 from modae.ensembles.labels import TIE_BREAKS, VOTINGS, check_labels
 from modae.ensembles.members import require_members
+from modae.ensembles.modular import require_in_memory
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.search import Search
 from modae.ensembles.selection import RULES, Outcome, choose, results_table
@@ -150,6 +151,7 @@ class ModularClassifierCV(ClassifierMixin, Composition):
         self._check_names()
         require_path(self._part("extractor"))
         require_members(self._named_parts(), "classifier", is_classifier)
+        require_in_memory(X, "cross-validation")
         rows_of(X, self, reset=True)  # what is wrong with X is said here, and not by a fold
         y = check_labels(self, X, y)
         X, sample_weight, groups = indexable(X, sample_weight, groups)
@@ -217,6 +219,21 @@ class ModularClassifierCV(ClassifierMixin, Composition):
         labels : ndarray of shape (n_modules, n_samples)
         """
         return self._best().predict_members(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of the vote of the chosen ensemble.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        score : float
+        """
+        return self._best().score(X, y, sample_weight)
 
     def member_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
         """Accuracy of each member of the chosen ensemble alone.

@@ -116,7 +116,7 @@ class BaggingAutoencoder(LinearModules):
         def resample(rows: Rows, weights: Array | None, start: int) -> Resamples:
             return Resamples.of(rows, seed, self.n_modules, start)
 
-        resamples = reduce_rows(X, self, resample, upcast=self.upcast)
+        resamples = reduce_rows(X, self, resample, upcast=self.upcast, indexed=True)
         width = int(resolved_components(self.n_components, self.n_features_in_))
         model = BaggingModel.of(resamples.whole, self._module_spectra(resamples, width))
         self._fitted = FittedBagging(model)
