@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/index.md", "docs/ensembles.md", "docs/files.md", "docs/deep.md")
+PAGES = (
+    "README.md",
+    "docs/index.md",
+    "docs/ensembles.md",
+    "docs/files.md",
+    "docs/onnx.md",
+    "docs/scale-dask.md",
+    "docs/scale-devices.md",
+    "docs/scale-streams.md",
+    "docs/deep.md",
+)
 
 
 def programs_of(page):

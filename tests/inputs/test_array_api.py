@@ -24,7 +24,6 @@ from modae.estimators.parallel import in_threads
 from modae.inputs import namespaces
 from modae.inputs.namespaces import place_of
 from strategies import data_sets, metamorphic
-from test_readme import output_of, programs_of
 
 DIGITS, LABELS = (part[:900] for part in load_digits(return_X_y=True))
 WEIGHTS = np.random.default_rng(0).integers(0, 4, len(DIGITS)).astype(np.float64)
@@ -418,11 +417,6 @@ def test_bad_weights_and_widths():
         model.transform(X[:, :9])
     with pytest.raises(ValueError, match="n_modules \\* n_components = 20 columns"):
         model.inverse_transform(X)
-
-
-@pytest.mark.parametrize(("code", "printed"), programs_of("docs/scale-devices.md"))
-def test_the_code_of_the_page_prints_what_it_says(code, printed, tmp_path):
-    assert output_of(code, tmp_path) == printed
 
 
 # scikit-learn's checks, with values

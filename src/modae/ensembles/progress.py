@@ -7,10 +7,13 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def progress_bar(text: str, total: int, *, shown: bool) -> Iterator[Callable[[], None]]:
-    """A function to call after each of ``total`` steps; it draws a bar on stderr if ``shown``."""
+def progress_bar(text: str, total: int | None, *, shown: bool) -> Iterator[Callable[..., None]]:
+    """A function to call after each step, or with a number of steps; it draws a bar if ``shown``.
+
+    The bar is on stderr. Where the total is not known, None, it only moves.
+    """
     if not shown:
-        yield lambda: None
+        yield lambda steps=1: None
         return
     try:
         from rich.console import Console
@@ -19,4 +22,4 @@ def progress_bar(text: str, total: int, *, shown: bool) -> Iterator[Callable[[],
         raise ImportError('A progress bar needs rich: pip install "modae[cli]"') from missing
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task(text, total=total)
-        yield lambda: bar.advance(task)
+        yield lambda steps=1: bar.advance(task, steps)

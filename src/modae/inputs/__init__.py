@@ -13,11 +13,12 @@ from modae.inputs.dispatch import (
     map_rows,
     reduce_rows,
 )
-from modae.inputs.validation import rows_of, weights_of
+from modae.inputs.validation import codes_of, rows_of, weights_of
 
 __all__ = [
     "by_rows",
     "check_length",
+    "codes_of",
     "collect",
     "columns_of",
     "gather",

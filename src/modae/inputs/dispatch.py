@@ -27,9 +27,10 @@ from sklearn.utils.validation import check_consistent_length
 from modae.core.arrays import Array
 from modae.core.rows import Rows
 from modae.core.stream import Stream
+from modae.inputs.namespaces import on_host
 from modae.inputs.validation import rows_of, weights_of
 
-KINDS = {"dask": "modae.inputs.dask_chunks"}
+KINDS = {"dask": "modae.inputs.dask_chunks", "modae": "modae.inputs.batch_rows"}
 """Package of a type -> the module that registers it. It is imported when such data are first seen, so
 that nobody pays for what he does not use."""
 
@@ -69,13 +70,15 @@ def reduce_rows(
     *,
     reset: bool = True,
     upcast: bool = False,
+    indexed: bool = False,
 ) -> Any:
     """Validate training data for an estimator and sum them up.
 
     The type of ``X`` picks the implementation *before* validation, because what "valid" means is a
     matter of the type. An implementation sets ``n_features_in_`` and ``feature_names_in_`` on the
     estimator if ``reset``, and checks them if not; it calls ``summarise(rows, weights, start)`` for each
-    of its parts, where ``start`` is the index of the first row, and joins the answers.
+    of its parts, where ``start`` is the index of the first row, and joins the answers. If not ``indexed``
+    a summary does not depend on ``start``, which need not be known then.
     """
     rows = rows_of(X, estimator, reset=reset, upcast=upcast)
     return summarise(rows, weights_of(sample_weight, rows.shape[0]), 0)
@@ -138,8 +141,8 @@ def by_rows(axis: int = 0) -> Callable[[Method], Method]:
 
 @OpenDispatch
 def gather(values: Any) -> Any:
-    """The values in memory, where they are not there yet."""
-    return values
+    """The values in memory, as NumPy, where they are not there yet."""
+    return on_host(values)
 
 
 @OpenDispatch

@@ -26,6 +26,11 @@ def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bo
     """
     if np.ma.is_masked(X):
         raise ValueError("X has masked entries, which would be read as numbers: fill or impute them.")
+    if hasattr(type(X), "__dask_graph__"):
+        raise TypeError(
+            f"{type(estimator).__name__} does not take dask data here, because it would have to gather all "
+            "rows: give it a sample in memory, X.compute()."
+        )
     place = place_of(X)
     if place is not None and not _can_stay(place, estimator, upcast):
         X, place = place.fetch(X), None

@@ -1,0 +1,118 @@
+"""Which kind of source a thing is: paths by their ending, objects by their type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from modae.inputs.arrow_files import FILES, arrow_source
+from modae.inputs.sources import (
+    Piece,
+    Source,
+    Wanted,
+    callable_source,
+    once_source,
+    sequence_source,
+    table_source,
+)
+from modae.inputs.tables import library_of, shape_of
+
+ENDINGS = (".npy", *FILES)
+"""Of files that can be read."""
+
+
+def source_of(thing: Any) -> Source:
+    """A source of any kind that :func:`modae.open_batches` knows."""
+    if isinstance(thing, (str, PathLike)):
+        return path_source(Path(fspath(thing)).expanduser())
+    if isinstance(thing, np.ndarray) or sparse.issparse(thing) or library_of(thing) is not None:
+        return table_source(thing)
+    if type(thing).__module__.partition(".")[0] == "pyarrow":
+        return arrow_source(thing)
+    if isinstance(thing, (list, tuple)):
+        return sequence_source(thing)
+    if callable(thing):
+        return callable_source(thing)
+    if isinstance(thing, Iterable):
+        return once_source(thing)
+    raise TypeError(
+        "source must be a path, an array, a table, a sequence of batches or a function that returns "
+        f"one, got {type(thing).__name__}."
+    )
+
+
+def path_source(path: Path) -> Source:
+    """A file, or a folder of files of one kind."""
+    if path.is_dir():
+        return folder_source(path)
+    if not path.exists():
+        raise FileNotFoundError(f"source {path} does not exist.")
+    if path.suffix == ".npy":
+        return npy_source(path)
+    if path.suffix in FILES:
+        return FILES[path.suffix](path)
+    raise ValueError(
+        f"source {path} must end in .npy, {', '.join(FILES)}, or be a folder of such files."
+    )
+
+
+def npy_source(path: Path) -> Source:
+    """A file of NumPy, mapped into memory: nothing is read until it is used."""
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError) as reason:
+        raise ValueError(f"{path} cannot be read as .npy: {reason}") from reason
+    try:
+        return table_source(array, "npy", str(path))
+    except ValueError as reason:
+        raise ValueError(f"{path}: {reason}") from None
+
+
+def folder_source(folder: Path) -> Source:
+    """All files of a folder as one source, in the order of the numbers in their names."""
+    found = [
+        path for path in folder.iterdir() if path.is_file() and not path.name.startswith((".", "_"))
+    ]
+    kinds = sorted({path.suffix for path in found} & set(ENDINGS))
+    if len(kinds) != 1:
+        many = f"files of several kinds ({', '.join(kinds)})" if kinds else "no files that can be read"
+        raise ValueError(
+            f"source {folder} must have files of one kind, {', '.join(ENDINGS)}; it has {many}."
+        )
+    chosen = [path for path in found if path.suffix == kinds[0]]
+    return chained(folder, [path_source(path) for path in sorted(chosen, key=natural)])
+
+
+def natural(path: Path) -> list[tuple[int, str]]:
+    """Sort key: part-2 comes before part-10."""
+    words = re.split(r"(\d+)", path.name)
+    return [(int(word), "") if word.isdigit() else (0, word) for word in words]
+
+
+def chained(folder: Path, files: Sequence[Source]) -> Source:
+    """Files one after the other; those before the row that is wanted stay closed if that is known."""
+
+    def read(start: int, wanted: Wanted | None, size: int) -> Iterator[Piece]:
+        before = 0
+        for file in files:
+            if file.n_rows is not None and before + file.n_rows <= start:
+                before += file.n_rows
+                continue
+            length = 0
+            for piece in file.read(max(0, start - before), wanted, size):
+                length = piece.first + shape_of(piece.table)[0]
+                yield piece._replace(start=before + piece.first)
+            before += length
+
+    lengths = [file.n_rows for file in files]
+    known = None if None in lengths else sum(length for length in lengths if length is not None)
+    first = next((file for file in files if shape_of(file.sample)[0]), files[0])
+    return Source(
+        f"folder of {first.kind}", str(folder), read, first.sample, known, first.names, tuple(files)
+    )

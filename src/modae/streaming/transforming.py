@@ -1,0 +1,137 @@
+"""transform_stream: codes or predictions for data of any size, written to a file batch by batch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from modae.ensembles.progress import progress_bar
+from modae.estimators.parameters import check_flag
+from modae.inputs.batch import Batch
+from modae.inputs.batch_rows import answers_of
+from modae.inputs.batches import Batches, open_batches
+from modae.inputs.dispatch import RowwiseCall
+from modae.streaming.writers import WRITERS
+
+Answer = tuple[Batch, np.ndarray]
+
+
+def transform_stream(
+    estimator: Any,
+    source: Any,
+    path: str | os.PathLike[str],
+    *,
+    method: str = "transform",
+    keep: Sequence[str] = (),
+    progress: bool = False,
+) -> int:
+    """Write what a fitted estimator says of each row to a file, with memory for a few batches only.
+
+    The file appears when it is complete: a reader never sees a part of it.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        One of modae, or any other whose method answers row by row: a ``Pipeline``, for example.
+    source : Batches, or what :func:`modae.open_batches` takes
+        If the estimator was fitted with names of columns, they are found by name; others are ignored.
+    path : path
+        Ends in ``.parquet`` (needs ``pip install "modae[arrow]"``) or ``.npy``.
+    method : str, default="transform"
+        The method to call: "transform", "predict", "predict_proba", "decision_function",
+        "score_samples" or another whose answer has one entry or row for each row.
+    keep : sequence of str, default=()
+        Columns of the source that are written before the answers, such as an identity. Parquet only.
+    progress : bool, default=False
+        Whether to draw a bar on stderr. Needs ``pip install "modae[cli]"``.
+
+    Returns
+    -------
+    n_rows : int
+        Rows written.
+
+    Notes
+    -----
+    Parquet columns of ``transform`` are those of ``get_feature_names_out``; ``predict`` writes
+    ``prediction``, ``predict_proba`` writes ``probability_`` and the class, others their name.
+
+    Examples
+    --------
+    >>> import modae
+    >>> import numpy as np
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_digits
+    >>> from tempfile import TemporaryDirectory
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> model = modae.LinearModularAutoencoder(5, 4, random_state=0).fit(X)
+    >>> with TemporaryDirectory() as directory:
+    ...     path = Path(directory) / "codes.npy"
+    ...     modae.transform_stream(model, X, path), np.load(path).shape
+    (1797, (1797, 20))
+    """
+    check_flag("progress", progress)
+    target = Path(path).expanduser()
+    if target.suffix not in WRITERS:
+        raise ValueError(f"path must end in {' or '.join(WRITERS)}, got {str(path)!r}.")
+    if not callable(getattr(estimator, method, None)):
+        raise ValueError(f"method must be one that {type(estimator).__name__} has, got {method!r}.")
+    if isinstance(keep, str):
+        raise TypeError(f"keep must be a list of names, got the word {keep!r}.")
+    batches = open_batches(source).for_model(estimator).keeping(keep)
+    answers = checked_answers(batches, RowwiseCall(estimator, method))
+    with progress_bar("Writing", batches.n_rows, shown=progress) as advance:
+        return _write_all(answers, RowwiseCall(estimator, method), target, tuple(keep), advance)
+
+
+def checked_answers(batches: Batches, call: RowwiseCall) -> Iterator[Answer]:
+    """Answers as arrays with the rows first."""
+    for batch, answer in answers_of(batches, call):
+        values = answer.toarray() if sparse.issparse(answer) else np.asarray(answer)
+        if values.ndim not in (1, 2) or len(values) != len(batch):
+            raise ValueError(
+                f"method={call.method!r} answers {len(batch)} rows with shape {values.shape}: it must "
+                "have one number or one row for each."
+            )
+        yield batch, values
+
+
+def _write_all(
+    answers: Iterator[Answer], call: RowwiseCall, path: Path, keep: tuple[str, ...], advance: Any
+) -> int:
+    """The first answer tells the names; nothing is written before it is there."""
+    first = next(answers, None)
+    if first is None:
+        raise ValueError("the source has no rows: there is nothing to write.")
+    names = answer_names(call, first[1])
+    twice = sorted(set(names) & set(keep))
+    if twice:
+        raise ValueError(
+            f"keep={list(keep)}: {twice[0]!r} is the name of an answer too; rename the column."
+        )
+    n_rows = 0
+    with WRITERS[path.suffix](path, names, keep) as write:
+        for batch, values in chain([first], answers):
+            write(batch.kept, values)
+            n_rows += len(batch)
+            advance(len(batch))
+    return n_rows
+
+
+def answer_names(call: RowwiseCall, answer: np.ndarray) -> list[str]:
+    """Names for the columns of an answer."""
+    width = 1 if answer.ndim == 1 else answer.shape[1]
+    if call.method == "transform" and hasattr(call.estimator, "get_feature_names_out"):
+        return [str(name) for name in call.estimator.get_feature_names_out()]
+    classes = [str(label) for label in getattr(call.estimator, "classes_", ())]
+    if call.method == "predict_proba" and len(classes) == width:
+        return [f"probability_{label}" for label in classes]
+    if call.method == "decision_function" and len(classes) == width:
+        return [f"decision_function_{label}" for label in classes]
+    name = "prediction" if call.method == "predict" else call.method
+    return [name] if answer.ndim == 1 else [f"{name}_{place}" for place in range(width)]
