@@ -22,13 +22,19 @@ if TYPE_CHECKING:
     from modae.estimators.bagging import BaggingAutoencoder as BaggingAutoencoder
     from modae.estimators.linear import LinearModularAutoencoder as LinearModularAutoencoder
     from modae.estimators.regression import LinearModularRegressor as LinearModularRegressor
+    from modae.export.api import export_onnx as export_onnx
+    from modae.inputs.batches import Batches as Batches
+    from modae.inputs.batches import open_batches as open_batches
     from modae.persistence.api import describe as describe
     from modae.persistence.api import load as load
     from modae.persistence.api import save as save
     from modae.persistence.errors import ModelFormatError as ModelFormatError
+    from modae.streaming.fitting import fit_stream as fit_stream
+    from modae.streaming.transforming import transform_stream as transform_stream
 
 _HOMES = {
     "BaggingAutoencoder": "modae.estimators.bagging",
+    "Batches": "modae.inputs.batches",
     "LinearModularAutoencoder": "modae.estimators.linear",
     "LinearModularRegressor": "modae.estimators.regression",
     "ModelFormatError": "modae.persistence.errors",
@@ -38,8 +44,12 @@ _HOMES = {
     "NearestNeighborClassifier": "modae.ensembles.neighbors",
     "NearestNeighborRegressor": "modae.ensembles.neighbors",
     "describe": "modae.persistence.api",
+    "export_onnx": "modae.export.api",
+    "fit_stream": "modae.streaming.fitting",
     "load": "modae.persistence.api",
+    "open_batches": "modae.inputs.batches",
     "save": "modae.persistence.api",
+    "transform_stream": "modae.streaming.transforming",
 }
 """Public name -> module that defines it."""
 
@@ -47,6 +57,7 @@ _SUBMODULES = frozenset({"core", "datasets", "deep", "display", "metrics"})
 
 __all__ = [
     "BaggingAutoencoder",
+    "Batches",
     "LinearModularAutoencoder",
     "LinearModularRegressor",
     "ModelFormatError",
@@ -61,9 +72,13 @@ __all__ = [
     "deep",
     "describe",
     "display",
+    "export_onnx",
+    "fit_stream",
     "load",
     "metrics",
+    "open_batches",
     "save",
+    "transform_stream",
 ]
 
 

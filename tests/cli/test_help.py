@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 COMMAND = "import sys\nfrom modae.cli import main\nsys.argv[0] = 'modae'\nmain()"
-HELP = [["--help"], ["reproduce", "--help"], ["demo", "--help"]]
+COMMANDS = ("fit", "tune", "transform", "predict", "info", "export", "demo", "reproduce")
+HELP = [["--help"], ["fit", "--help"], ["predict", "--help"], ["reproduce", "--help"]]
 
 WITHOUT = """
 import sys
@@ -44,7 +45,6 @@ def test_help_fits_eighty_columns(arguments):
 
 
 def test_help_names_the_commands_and_their_options():
-    assert all(word in python(COMMAND, "--help").stdout for word in ("reproduce", "demo"))
     options = python(COMMAND, "reproduce", "--help").stdout
     assert all(option in options for option in ("--full", "--out", "--source", "--jobs", "--fresh"))
 
@@ -56,6 +56,14 @@ def test_the_installed_command_is_the_same_as_the_function():
     assert "reproduce" in answer.stdout
 
 
+def test_help_fits_a_screen_and_no_sentence_is_cut():
+    lines = python(COMMAND, "--help").stdout.splitlines()
+    assert len(lines) <= 24
+    described = [line.split() for line in lines[lines.index("Commands:") + 1 :]]
+    assert tuple(words[0] for words in described) == COMMANDS
+    assert all(words[-1].endswith(".") and "..." not in words[-1] for words in described)
+
+
 @pytest.mark.parametrize("arguments", HELP, ids=" ".join)
 def test_help_imports_nothing_heavy(arguments):
     program = (
@@ -63,7 +71,8 @@ def test_help_imports_nothing_heavy(arguments):
     )
     loaded = {name.partition(".")[0] for name in python(program, *arguments).stderr.split()}
     assert "typer" in loaded
-    assert not {"sklearn", "scipy", "numpy", "matplotlib", "torch", "dask", "mlxtend"} & loaded
+    heavy = {"sklearn", "scipy", "numpy", "pandas", "pyarrow", "matplotlib", "torch", "dask", "mlxtend"}
+    assert not heavy & loaded
 
 
 @pytest.mark.parametrize("package", ["typer", "rich"])
@@ -98,6 +107,17 @@ def test_without_its_packages_the_demo_says_what_to_install_at_once(tmp_path, pa
     assert answer.returncode == 3
     assert "diversity" not in answer.stdout, "it ran for nothing"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_package_for_tables_fit_says_what_to_install(tmp_path):
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n3,4\n")
+    answer = python(
+        WITHOUT.format(package="pyarrow") + COMMAND, "fit", "table.csv", "-o", "m.modae", cwd=tmp_path
+    )
+    assert "Traceback" not in answer.stderr
+    assert "pyarrow" in answer.stderr
+    assert 'pip install "modae[' in answer.stderr
+    assert answer.returncode == 3
 
 
 @pytest.mark.parametrize(

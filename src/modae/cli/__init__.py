@@ -11,7 +11,8 @@ def main() -> None:
         import rich  # noqa: F401  (typer would do without it until it prints)
 
         from modae.cli.app import app
+        from modae.cli.guard import run
     except ImportError as missing:
         print(f'The command line needs {missing.name}: pip install "modae[cli]"', file=sys.stderr)
         raise SystemExit(3) from None
-    app()
+    raise SystemExit(run(app))

@@ -15,7 +15,7 @@ file                       step
 ``stream``                 the summary that grows: rows, then moments; which route to a spectrum
 ``allocation``             3. eigenvalues become shares of the modules, and a lower bound
 ``subspaces``              4. shares become M subspaces (``tight_frames``: Newton's method for it)
-``codecs``                 5. subspaces become encoders and decoders (``modules``: what they make of rows)
+``codecs``                 5. subspaces become encoders and decoders (``modules``: their answers)
 ``polish``                 6. only where the shares are out of reach (``attainability``: proofs of that)
 ``solution``               the frozen problem and the frozen result of every solver
 ``spectral``               steps 3 to 6 in one function: the default solver

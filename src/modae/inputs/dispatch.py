@@ -77,8 +77,8 @@ def reduce_rows(
     The type of ``X`` picks the implementation *before* validation, because what "valid" means is a
     matter of the type. An implementation sets ``n_features_in_`` and ``feature_names_in_`` on the
     estimator if ``reset``, and checks them if not; it calls ``summarise(rows, weights, start)`` for each
-    of its parts, where ``start`` is the index of the first row, and joins the answers. If not ``indexed``
-    a summary does not depend on ``start``, which need not be known then.
+    of its parts, where ``start`` is the index of the first row, and joins the answers. A summary that is
+    not ``indexed`` does not depend on ``start``, which need not be known then.
     """
     rows = rows_of(X, estimator, reset=reset, upcast=upcast)
     return summarise(rows, weights_of(sample_weight, rows.shape[0]), 0)

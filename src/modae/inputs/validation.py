@@ -28,7 +28,7 @@ def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bo
         raise ValueError("X has masked entries, which would be read as numbers: fill or impute them.")
     if hasattr(type(X), "__dask_graph__"):
         raise TypeError(
-            f"{type(estimator).__name__} does not take dask data here, because it would have to gather all "
+            f"{type(estimator).__name__} does not take dask data here, because that would gather all "
             "rows: give it a sample in memory, X.compute()."
         )
     place = place_of(X)

@@ -1,0 +1,258 @@
+"""Mistakes that people make: what they type, what is in the files, the exit code, and what must be said.
+
+Each runs in a folder with ``good.csv`` (six columns and the target ``kind``), ``vote.modae`` fitted to
+it with the target, ``features.modae`` fitted without, ``rows.npy`` and ``few.npy``.
+"""
+
+from dataclasses import dataclass, field
+
+HEAD = b"long,wide,high,deep,far,old,kind\n"
+ROW = b"1,2,3,4,5,6,aster\n"
+OTHER = b"2,1,4,3,6,5,bellis\n"
+FIT = "fit bad.csv -o new.modae"
+TARGET = f"{FIT} --target kind"
+PREDICT = "predict vote.modae bad.csv -o new.csv"
+
+
+@dataclass(frozen=True)
+class Bad:
+    """One mistake."""
+
+    name: str
+    command: str
+    says: tuple[str, ...]
+    code: int = 2
+    files: dict[str, bytes] = field(default_factory=dict)
+    stdin: bytes | None = None
+
+
+def table(*lines, head=HEAD):
+    return {"bad.csv": head + b"".join(lines)}
+
+
+BAD_INPUTS = [
+    # --- the table ------------------------------------------------------------------------------------
+    Bad("missing file", "fit nowhere.csv -o new.modae", ("nowhere.csv", "no such file")),
+    Bad("a folder", "fit folder -o new.modae", ("folder", "is a folder")),
+    Bad("empty file", FIT, ("bad.csv", "empty"), files={"bad.csv": b""}),
+    Bad("blank lines only", FIT, ("bad.csv", "empty"), files={"bad.csv": b"\n \n\n"}),
+    Bad("names and no rows", TARGET, ("bad.csv", "no rows"), files=table()),
+    Bad("one row", FIT, ("one row",), files={"bad.csv": b"a,b\n1,2\n"}),
+    Bad("no line of names", FIT, ("numbers", "--no-header"), files={"bad.csv": b"1,2\n3,4\n"}),
+    Bad("a short row", TARGET, ("bad.csv", "5 fields", "7"), files=table(ROW, b"1,2,3,4,5\n")),
+    Bad("a long row", TARGET, ("8 fields", "7"), files=table(ROW, b"1,2,3,4,5,6,aster,8\n")),
+    Bad(
+        "a slip in a number",
+        TARGET,
+        ("'high'", "'3o'", "line 3", "--encode", "--drop"),
+        files=table(ROW, b"1,2,3o,4,5,6,bellis\n"),
+    ),
+    Bad(
+        "words in a column",
+        "fit good.csv -o new.modae",
+        ("'kind'", "words", "'aster'", "--encode", "--drop 'kind'"),
+    ),
+    Bad(
+        "a slip far down",
+        TARGET,
+        ("'high'", "'3o'", "line 3002"),
+        files=table(ROW * 3000, b"1,2,3o,4,5,6,bellis\n"),
+    ),
+    Bad(
+        "a missing value",
+        TARGET,
+        ("'wide'", "row 2 (line 3)", "--impute"),
+        files=table(ROW, b"1,,3,4,5,6,b\n"),
+    ),
+    Bad(
+        "not a number",
+        TARGET,
+        ("'wide'", "row 2 (line 3)", "--impute"),
+        files=table(ROW, b"1,nan,3,4,5,6,b\n"),
+    ),
+    Bad("infinite", TARGET, ("'wide'", "infinite", "line 3"), files=table(ROW, b"1,inf,3,4,5,6,b\n")),
+    Bad(
+        "a column without values",
+        f"{TARGET} --impute",
+        ("'wide'", "--drop wide"),
+        files=table(b"1,,3,4,5,6,aster\n", b"2,,3,4,5,6,bellis\n"),
+    ),
+    Bad("two columns of one name", FIT, ("more than one", "'a'"), files={"bad.csv": b"a,b,a\n1,2,3\n"}),
+    Bad("binary garbage", FIT, ("bad.csv", "not text"), files={"bad.csv": bytes(range(256)) * 20}),
+    Bad("latin letters", TARGET, ("UTF-8", "iconv"), files=table(ROW, b"1,2,3,4,5,6,\xe9t\xe9\n")),
+    Bad("latin letters in a name", FIT, ("UTF-8", "iconv"), files={"bad.csv": b"a,\xe9\n1,2\n"}),
+    Bad(
+        "a field of 17 MB",
+        TARGET,
+        ("8 MB",),
+        files=table(ROW, b"1,2,3,4,5,6," + b"x" * 17_000_000 + b"\n", OTHER),
+    ),
+    Bad(
+        "garbage as Parquet",
+        "fit bad.parquet -o new.modae",
+        ("Parquet",),
+        files={"bad.parquet": b"PAR1" * 9},
+    ),
+    Bad("garbage as Arrow", "fit bad.arrow -o new.modae", ("Arrow",), files={"bad.arrow": b"ARROW" * 9}),
+    Bad(
+        "garbage as .npy",
+        "fit bad.npy -o new.modae",
+        ("bad.npy", "damaged"),
+        files={"bad.npy": b"x" * 99},
+    ),
+    Bad(
+        "garbage as .npz",
+        "fit bad.npz -o new.modae",
+        ("bad.npz", "damaged"),
+        files={"bad.npz": b"x" * 99},
+    ),
+    Bad("an unknown ending", "fit bad.xlsx -o new.modae", (".xlsx", ".csv"), files={"bad.xlsx": b"x"}),
+    Bad("empty stdin", "fit - -o new.modae", ("standard input", "empty"), stdin=b""),
+    Bad(
+        "an id in words",
+        f"{FIT} --encode",
+        ("'name'", "--drop"),
+        files={"bad.csv": b"name,x\n" + b"".join(b"n%d,%d\n" % (i, i) for i in range(1002))},
+    ),
+    # --- the target -----------------------------------------------------------------------------------
+    Bad("unknown target", "fit good.csv --target kindd -o new.modae", ("--target kindd", "'kind'")),
+    Bad("one class", TARGET, ("'kind'", "'aster'", "two classes"), files=table(ROW, ROW)),
+    Bad("a missing target", TARGET, ("'kind'", "line 3"), files=table(ROW, b"1,2,3,4,5,6,\n", OTHER)),
+    Bad("nothing but the target", TARGET, ("no columns",), files={"bad.csv": b"kind\na\nb\n"}),
+    Bad(
+        "words for a regression",
+        "fit good.csv --target kind --task regress -o new.modae",
+        ("words", "regress"),
+    ),
+    Bad("index out of range", "fit rows.npy --target 6 -o new.modae", ("--target 6", "0 to 5")),
+    Bad("a name for .npy", "fit rows.npy --target kind -o new.modae", ("--target kind", "index")),
+    Bad(
+        "tuning a class of one row",
+        "tune bad.csv --target kind -o new.modae",
+        ("'bellis'", "one row"),
+        files=table(ROW, ROW, OTHER),
+    ),
+    Bad(
+        "tuning a number",
+        "tune good.csv --target long --drop kind -o new.modae",
+        ("'long'", "--diversity"),
+    ),
+    # --- options --------------------------------------------------------------------------------------
+    Bad(
+        "--diversity 2", "fit good.csv --diversity 2 -o new.modae", ("--diversity 2", "between 0 and 1")
+    ),
+    Bad(
+        "--diversity nan",
+        "fit good.csv --diversity nan -o new.modae",
+        ("--diversity nan", "between 0 and 1"),
+    ),
+    Bad(
+        "diversity and tune",
+        "fit good.csv --target kind --tune --diversity 0.5 -o new.modae",
+        ("--diversity", "--tune", "leave one"),
+    ),
+    Bad("tune without a target", "fit good.csv --tune -o new.modae", ("--tune", "--target")),
+    Bad("--modules 0", "fit good.csv --modules 0 -o new.modae", ("--modules 0", "at least 1")),
+    Bad("--components 0", "fit good.csv --components 0 -o new.modae", ("--components 0", "from 1")),
+    Bad(
+        "--components 7",
+        "fit good.csv --components 7 --target kind -o new.modae",
+        ("--components 7", "6 columns"),
+    ),
+    Bad("--components x", "fit good.csv --components x -o new.modae", ("--components x", "number")),
+    Bad(
+        "two sizes, not tuned",
+        "fit good.csv --components 2,3 -o new.modae",
+        ("--components 2,3", "--tune"),
+    ),
+    Bad(
+        "unknown estimator",
+        "fit good.csv --target kind --estimator gpt -o new.modae",
+        ("gpt", "knn", "forest"),
+    ),
+    Bad(
+        "logistic regression",
+        "fit good.csv --target long --drop kind --estimator logistic -o new.modae",
+        ("logistic", "numbers", "knn"),
+    ),
+    Bad(
+        "estimator without target",
+        "fit good.csv --estimator svm -o new.modae",
+        ("--estimator", "--target"),
+    ),
+    Bad(
+        "unknown task",
+        "fit good.csv --target kind --task cluster -o new.modae",
+        ("--task cluster", "classify"),
+    ),
+    Bad("unknown scale", "fit good.csv --scale maybe -o new.modae", ("--scale maybe", "standard")),
+    Bad(
+        "unknown column to drop", "fit good.csv --drop id -o new.modae", ("--drop id", "no such column")
+    ),
+    Bad("--seed -1", "fit good.csv --seed -1 -o new.modae", ("--seed -1",)),
+    Bad("--jobs 0", "fit good.csv --jobs 0 -o new.modae", ("--jobs 0", "-1")),
+    Bad("unknown option", "fit good.csv --nonsense -o new.modae", ("--nonsense", "--help")),
+    Bad("unknown command", "learn good.csv", ("learn", "--help")),
+    Bad("no output", "fit good.csv", ("--out", "--help")),
+    # --- the output -----------------------------------------------------------------------------------
+    Bad("no folder", "fit good.csv --drop kind -o nowhere/new.modae", ("nowhere", "make it first")),
+    Bad(
+        "the output is a folder",
+        "fit good.csv --drop kind -o folder.modae",
+        ("folder.modae", "not a file"),
+    ),
+    Bad("output = input", "transform features.modae good.csv -o good.csv", ("good.csv", "input")),
+    Bad("a model named .csv", "fit good.csv --drop kind -o new.csv", ("new.csv", ".modae")),
+    Bad(
+        "unknown ending of a table",
+        "transform features.modae good.csv -o new.xlsx",
+        (".parquet", ".csv"),
+    ),
+    Bad("words in .npy", "predict vote.modae good.csv -o new.npy", (".npy", "words", ".csv")),
+    Bad("json and data on stdout", "predict vote.modae good.csv -o - --json", ("-o -", "--json")),
+    Bad(
+        "no permission",
+        "fit good.csv --drop kind -o /sys/kernel/new.modae",
+        ("/sys/kernel", "denied"),
+        code=3,
+    ),
+    # --- the model ------------------------------------------------------------------------------------
+    Bad("missing model", "predict nowhere.modae good.csv -o new.csv", ("nowhere.modae", "no such file")),
+    Bad("not a model", "predict good.csv good.csv -o new.csv", ("good.csv", "modae")),
+    Bad("a truncated model", "info cut.modae", ("cut.modae",)),
+    Bad("a flipped bit", "info flipped.modae", ("flipped.modae",)),
+    Bad(
+        "a model without target",
+        "predict features.modae good.csv -o new.csv",
+        ("features.modae", "--target"),
+    ),
+    Bad(
+        "a column is missing",
+        PREDICT,
+        ("'old'", "lacks"),
+        files={"bad.csv": b"long,wide,high,deep,far\n1,2,3,4,5\n"},
+    ),
+    Bad("another width", "predict vote.modae few.npy -o new.csv", ("few.npy", "4 columns", "6")),
+    Bad(
+        "a missing value, later",
+        PREDICT,
+        ("bad.csv", "'wide'", "line 3"),
+        files=table(ROW, b"1,,3,4,5,6,a\n"),
+    ),
+    Bad(
+        "infinite, later",
+        PREDICT,
+        ("'wide'", "infinite", "line 3"),
+        files=table(ROW, b"1,inf,3,4,5,6,a\n"),
+    ),
+    Bad("words, later", PREDICT, ("'wide'", "'x'", "line 3"), files=table(ROW, b"1,x,3,4,5,6,a\n")),
+    Bad(
+        "keep what is not there",
+        "predict vote.modae good.csv --keep id -o new.csv",
+        ("--keep id", "no such column"),
+    ),
+    Bad(
+        "keep without names", "predict vote.modae rows.npy --keep id -o new.csv", ("--keep", "no names")
+    ),
+    Bad("no rows, later", PREDICT, ("bad.csv", "no rows"), files=table()),
+]

@@ -1,0 +1,41 @@
+"""The command line inside this process, and small tables to call it with."""
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from modae.cli.app import app
+from modae.cli.guard import run
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command said, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+
+def caller(capsys):
+    """A function that runs a command, with what it prints."""
+
+    def call(*arguments):
+        capsys.readouterr()
+        code = run(app, [str(argument) for argument in arguments])
+        sys.stdout.flush()
+        return Answer(code, *capsys.readouterr())
+
+    return call
+
+
+def flowers(n_rows=60, seed=0):
+    """Three kinds that differ, in columns whose scales differ."""
+    rng = np.random.default_rng(seed)
+    kind = np.arange(n_rows) % 3
+    centres = rng.standard_normal((3, 6)) * 2.0
+    rows = (centres[kind] + rng.standard_normal((n_rows, 6))) * [1, 1, 5, 1, 100, 1]
+    frame = pd.DataFrame(rows.round(4), columns=["long", "wide", "high", "deep", "far", "old"])
+    return frame.assign(kind=np.array(["aster", "bellis", "crocus"])[kind])

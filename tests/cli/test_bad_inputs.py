@@ -1,0 +1,79 @@
+"""Every mistake: one line that names the cause and the remedy, the right exit code, nothing written."""
+
+import io
+import json
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from cli.bad_inputs import BAD_INPUTS
+
+
+def snapshot(folder):
+    return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+
+
+@pytest.fixture(params=BAD_INPUTS, ids=lambda bad: bad.name.replace(" ", "-"))
+def bad(request, desk, monkeypatch):
+    for name, content in request.param.files.items():
+        (desk / name).write_bytes(content)
+    if request.param.stdin is not None:
+        buffer = io.BytesIO(request.param.stdin)
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=buffer, isatty=lambda: False))
+    monkeypatch.setattr("modae.cli.named_tables.CSV_BLOCK", 8 * 2**20)
+    if request.param.name == "a slip far down":
+        monkeypatch.setattr("modae.cli.named_tables.CSV_BLOCK", 4096)
+    return request.param
+
+
+def test_a_mistake_is_one_line_with_its_cause_and_leaves_nothing_behind(bad, desk, call):
+    before = snapshot(desk)
+    answer = call(*bad.command.split())
+    said = [line for line in answer.err.splitlines() if not line.endswith(" ...")]
+    assert answer.code == bad.code, answer.err
+    assert len(said) == 1, answer.err
+    assert said[0].startswith("modae: ")
+    assert "Traceback" not in answer.err
+    assert all(words in said[0] for words in bad.says), said[0]
+    assert "  " not in said[0]
+    assert answer.out == "" or "--json" in bad.command
+    assert snapshot(desk) == before
+
+
+def test_there_are_more_than_forty_and_no_two_are_the_same():
+    assert len({bad.name for bad in BAD_INPUTS}) == len(BAD_INPUTS) > 40
+    assert len({(bad.command, str(bad.files)) for bad in BAD_INPUTS}) == len(BAD_INPUTS)
+
+
+def test_for_machines_a_mistake_is_an_object_too(desk, call):
+    answer = call("fit", "nowhere.csv", "-o", "new.modae", "--json")
+    assert json.loads(answer.out) == {"error": "nowhere.csv: there is no such file.", "exit_code": 2}
+    assert answer.code == 2
+
+
+def test_a_bug_is_called_a_bug_and_a_traceback_is_there_for_the_asking(desk, call, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("the wheel came off")
+
+    monkeypatch.setattr("modae.cli.fitting.survey", broken)
+    command = ("fit", "good.csv", "--drop", "kind", "-o", "new.modae")
+    answer = call(*command)
+    assert answer.code == 1
+    *_, last = answer.err.splitlines()
+    assert last.startswith("modae: this is a bug in modae: RuntimeError: the wheel came off")
+    assert "--debug" in last
+    assert "Traceback" not in answer.err
+    assert "Traceback" in call(*command, "--debug").err
+    assert "Traceback" not in call(*command).err
+
+
+def test_ctrl_c_is_130_and_nothing_is_written(desk, call, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("modae.cli.fitting.survey", interrupted)
+    answer = call("fit", "good.csv", "--drop", "kind", "-o", "new.modae")
+    assert answer.code == 130
+    assert answer.err.splitlines()[-1] == "modae: Interrupted: nothing was written."
+    assert not (desk / "new.modae").exists()

@@ -1,0 +1,165 @@
+"""What only a process of its own can show: pipes, kills, a full disk, completion."""
+
+import io
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+import modae
+from modae.cli.talk import Talk
+from modae.files import LITTER_PREFIX
+
+COMMAND = "import sys\nfrom modae.cli import main\nsys.argv[0] = 'modae'\nmain()"
+
+
+def environment(**more):
+    return os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "80", "PYTHONUTF8": "1"} | more
+
+
+def test_a_reader_that_goes_away_ends_it_silently(desk):
+    arguments = ["transform", "features.modae", "good.csv", "-o", "-"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    with process:
+        process.stdout.close()
+        said = process.stderr.read()
+    assert process.returncode == 141
+    assert said == "Reading good.csv ...\n"
+
+
+def test_a_table_from_a_pipe_gives_the_same_model(desk, call, monkeypatch):
+    stdin = SimpleNamespace(buffer=io.BytesIO((desk / "good.csv").read_bytes()), isatty=lambda: False)
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert call("fit", "-", "--target", "kind", "--no-check", "-o", "new.modae").code == 0
+    old, new = modae.load("vote.modae"), modae.load("new.modae")
+    assert (old[-1].extractor_.encoders_ == new[-1].extractor_.encoders_).all()
+
+
+def test_a_terminal_is_no_table(desk, call, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    answer = call("fit", "-", "-o", "new.modae")
+    assert answer.code == 2
+    assert "pipe" in answer.err
+
+
+def test_data_go_to_stdout_and_words_to_stderr(desk, call):
+    answer = call("predict", "vote.modae", "good.csv", "-o", "-")
+    assert answer.code == 0
+    assert answer.out.splitlines()[0].startswith("predicted_kind,probability_aster,")
+    assert len(answer.out.splitlines()) == 61
+    assert "standard output" in answer.err
+
+
+def test_on_a_terminal_there_is_a_bar_that_goes_away(monkeypatch):
+    talk = Talk()
+    talk.errors = Console(file=io.StringIO(), force_terminal=True, width=80)
+    with talk.stage("Reading", 100) as advance:
+        advance(50)
+    assert "\x1b[?25h" in talk.errors.file.getvalue()  # the cursor is back
+
+
+def test_the_shell_can_complete_commands():
+    complete = environment(_MODAE_COMPLETE="complete_bash", COMP_WORDS="modae tr", COMP_CWORD="1")
+    run = subprocess.run([sys.executable, "-c", COMMAND], capture_output=True, text=True, env=complete)
+    assert run.stdout.split() == ["transform"]
+
+
+ON_SMALL_DISK = 'mount -t tmpfs -o size=8k tmpfs "$1" && shift && "$@"; echo $?; ls -A disk'
+
+
+def test_a_full_disk_leaves_nothing_behind(desk):
+    """On a disk of 8 kB of its own; where the system forbids that, there is nothing to see."""
+    (desk / "disk").mkdir()
+    user = [] if os.getuid() == 0 else ["-r"]
+    fit = [sys.executable, "-c", COMMAND, "fit", "good.csv", "--drop", "kind", "-o", "disk/new.modae"]
+    command = ["unshare", *user, "-m", "sh", "-c", ON_SMALL_DISK, "sh", "disk", *fit]
+    if shutil.which("unshare") is None:
+        return
+    run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
+    if "mount" in run.stderr or "unshare" in run.stderr:
+        return
+    assert run.stdout.split() == ["3"]
+    assert run.stderr.splitlines()[-1] == "modae: disk/new.modae: No space left on device."
+
+
+FITTER = """
+import os, sys
+import skops.io
+import modae.cli.fitting, modae.cli.named_tables, modae.persistence.foreign, modae.persistence.layouts
+from modae.cli.app import app
+from modae.cli.guard import run
+
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        os._exit(run(app, line.split()))
+    print(child, flush=True)
+    print(os.waitpid(child, 0)[1], flush=True)
+"""
+"""For each line that it reads, a child that runs it as a command: a fork is there at once."""
+
+
+class Fitter:
+    """Children that fit, and can be killed."""
+
+    def __init__(self):
+        pipe = subprocess.PIPE
+        command = [sys.executable, "-c", FITTER]
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment())
+
+    def start(self, command):
+        self.process.stdin.write(f"{command}\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def ended(self):
+        return os.waitstatus_to_exitcode(int(self.process.stdout.readline()))
+
+
+@pytest.fixture
+def fitter(desk):
+    fitter = Fitter()
+    with fitter.process:
+        yield fitter
+        fitter.process.stdin.close()
+
+
+@pytest.mark.parametrize("kills", [10, pytest.param(50, marks=pytest.mark.slow)])
+def test_a_fit_that_is_killed_leaves_the_old_model_or_the_new_one(desk, fitter, kills):
+    command = "fit good.csv --drop kind --modules {} -o {} -q"
+    for modules, name in ((2, "old.modae"), (5, "new.modae")):
+        fitter.start(command.format(modules, name))
+        assert fitter.ended() == 0
+    start = time.perf_counter()
+    fitter.start(command.format(5, "model.modae"))
+    fitter.ended()
+    usual = time.perf_counter() - start  # only to aim at; nothing depends on it
+    contents = [(desk / name).read_bytes() for name in ("old.modae", "new.modae")]
+    assert (desk / "model.modae").read_bytes() == contents[1]
+    moments, endings = random.Random(kills), []
+    for _ in range(kills):
+        shutil.copy("old.modae", "model.modae")
+        child = fitter.start(command.format(5, "model.modae"))
+        time.sleep(moments.uniform(0.0, 1.1 * usual))  # the random moment itself
+        with suppress(ProcessLookupError):  # it was quicker
+            os.kill(child, signal.SIGKILL)
+        endings.append(fitter.ended())
+        assert (desk / "model.modae").read_bytes() in contents
+    assert set(endings) <= {0, -signal.SIGKILL}
+    assert -signal.SIGKILL in endings
+    litter = [path for path in desk.iterdir() if path.name.startswith(LITTER_PREFIX)]
+    assert len(litter) <= kills

@@ -1,0 +1,109 @@
+"""The pass before the fit: its numbers are those of the whole table, its sample is a grid of rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.preprocessing import StandardScaler
+
+from modae.cli.errors import Mistake
+from modae.cli.survey import Sample, Scales, survey
+from modae.cli.tables import ArrayTable, Batch, Wanted
+from modae.cli.targets import as_labels, make_target
+
+
+def cut(rows, sizes):
+    """The rows in batches of these sizes, the last of them again and again."""
+    start = 0
+    while start < rows.shape[0]:
+        size = sizes.pop(0) if len(sizes) > 1 else sizes[0]
+        yield start, rows[start : start + size]
+        start += size
+
+
+@given(
+    st.integers(1, 200),
+    st.lists(st.integers(1, 30), min_size=1, max_size=8),
+    st.integers(1, 5000),
+    st.sampled_from(["dense", "frame", "sparse"]),
+)
+def test_a_sample_is_every_so_many_th_row_within_its_limit(n_rows, sizes, limit, kind):
+    matrix = np.column_stack([np.arange(n_rows), np.ones(n_rows)]).astype(float)
+    make = {"dense": np.asarray, "frame": pd.DataFrame, "sparse": csr_array}[kind]
+    sample = Sample(limit)
+    for start, rows in cut(make(matrix), sizes):
+        sample.add(rows, start)
+    kept = sample.rows.toarray() if kind == "sparse" else np.asarray(sample.rows)
+    np.testing.assert_array_equal(kept, matrix[:: sample.stride])
+    assert sample.is_whole == (len(kept) == n_rows and sample.stride == 1)
+    assert kind == "sparse" or kept.nbytes <= max(limit, 16)
+
+
+class Frames(ArrayTable):
+    """A table of frames in batches of seven rows."""
+
+    def batches(self, wanted):
+        for start in range(0, len(self.rows), 7):
+            yield Batch(self.rows[start : start + 7], start)
+
+
+def test_scales_are_those_of_the_values_that_are_there():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((50, 3)) * [1, 20, 3], columns=["a", "b", "c"])
+    frame.iloc[3, 0] = frame.iloc[40, 2] = np.nan
+    found = survey(Frames("it", frame), Wanted(), impute=True)
+    expected = StandardScaler().fit(frame)
+    np.testing.assert_allclose(found.scaler.mean_, expected.mean_)
+    np.testing.assert_allclose(found.scaler.scale_, expected.scale_)
+    assert (found.n_rows, found.n_missing) == (50, 2)
+    assert Scales.of(found.scaler).largest.startswith("b ")
+    assert Scales.of(found.scaler).ratio == pytest.approx(
+        frame.std().max() / frame.std().min(), rel=0.05
+    )
+
+
+def test_a_constant_column_does_not_make_scales_differ():
+    rows = np.column_stack([np.arange(10.0), 2 * np.arange(10.0), np.full(10, 1e6)])
+    scales = Scales.of(StandardScaler().fit(rows))
+    assert scales.ratio == pytest.approx(2.0)
+    assert not scales.differ
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ([1.0, 2.0], [1, 2]),
+        ([1.0, 2.5], [1.0, 2.5]),
+        ([True, False], [1, 0]),
+        (np.array(["a", "7"], dtype=object), ["a", "7"]),
+        ([1e300, 2e300], [1e300, 2e300]),
+    ],
+)
+def test_labels_are_whole_numbers_numbers_or_words(values, labels):
+    got = as_labels(np.asarray(values))
+    np.testing.assert_array_equal(got, np.asarray(labels))
+    assert got.dtype.kind == np.asarray(labels).dtype.kind
+
+
+@pytest.mark.parametrize(
+    ("values", "task", "classify"),
+    [
+        (np.arange(51.0), "auto", False),
+        (np.arange(50.0), "auto", True),
+        (np.arange(51.0), "classify", True),
+        (np.arange(3.0), "regress", False),
+        (np.array([0.5, 1.5]), "auto", False),
+        (np.array(["a", "b"], dtype=object), "auto", True),
+    ],
+)
+def test_what_a_target_means(values, task, classify):
+    table = ArrayTable("it", np.zeros((len(values), 1)))
+    assert make_target(table, "y", values, task).classify is classify
+
+
+def test_an_infinite_target_is_refused():
+    table = ArrayTable("it", np.zeros((3, 1)))
+    with pytest.raises(Mistake, match=r"'y' is infinite in row 2"):
+        make_target(table, "y", np.array([0.5, np.inf, 1.0]), "auto")
