@@ -23,7 +23,10 @@ def check_labels(classifier: Any, X: Any, y: Any) -> np.ndarray:
     if y is None:
         name = type(classifier).__name__
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-    y = column_or_1d(gather(y), warn=True)
+    y = gather(y)
+    if hasattr(y, "isna") and np.any(y.isna()):  # pd.NA cannot be compared with anything
+        raise ValueError("Input y contains NaN: a label is missing.")
+    y = column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     check_length(X, y)

@@ -148,7 +148,10 @@ class LinearModules(TransformerMixin, BaseEstimator):
         -------
         score : float
         """
-        return float(gather(self.score_samples(X)).mean())
+        scores = gather(self.score_samples(X))
+        if len(scores) == 0:
+            raise ValueError("Found array with 0 sample(s): X has no rows to score.")
+        return float(scores.mean())
 
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         """Names of the columns of ``transform``: ``module0_0``, ``module0_1``, ...

@@ -20,7 +20,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 
 from modae.core.rows import Rows
-from modae.core.stream import MEMORY_LIMIT, Stream, gathered, require_bytes, require_room
+from modae.core.stream import MEMORY_LIMIT, Stream, gathered, require_bytes
 from modae.inputs.dask_chunks_graph import call_shared, joined, naming_chunk
 from modae.inputs.dask_chunks_kinds import (
     Chunks,
@@ -227,7 +227,12 @@ def _with_room(chunks: Chunks) -> Chunks:
     chunks = chunks.counted()
     n_rows = sum(chunks.lengths or ())
     if n_rows >= width:
-        require_room(width, "a sum over the rows")
+        raise MemoryError(
+            f"Chunks of dask are summed into matrices of {width:,} x {width:,} numbers, whatever "
+            f"spectrum= is: {8 * width**2 / 1e9:.1f} GB each, over the limit of "
+            f"{MEMORY_LIMIT / 1e9:.1f} GB. Reduce the number of features first, or fit in memory with "
+            "spectrum='krylov'."
+        )
     if isinstance(getattr(chunks.collection, "_meta", None), np.ndarray):  # dense
         require_bytes(4 * n_rows * width, "keeping the rows takes at least")
     return chunks

@@ -32,9 +32,9 @@ def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bo
             "rows: give it a sample in memory, X.compute()."
         )
     place = place_of(X)
+    X = plain_numbers(X, place)
     if place is not None and not _can_stay(place, estimator, upcast):
         X, place = place.fetch(X), None
-    X = X if place is None else without_gradient(X)
     with np.errstate(over="ignore", invalid="ignore"):  # huge numbers, whose sum is no number
         rows = validate_data(
             estimator, X, reset=reset, dtype=dtypes_of(place, upcast), accept_sparse="csr"
@@ -46,7 +46,18 @@ def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bo
     if issparse(rows) and not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
-    return rows
+    # NumPy multiplies rows that are not aligned, as they may arrive from another process, by another
+    # routine, with other round-off.
+    return rows if issparse(rows) else np.require(rows, requirements="A")
+
+
+def plain_numbers(X: Any, place: Place | None) -> Any:
+    """X without a gradient; what validation would not see in other namespaces is refused here."""
+    if "sparse" in str(getattr(X, "layout", "")):
+        raise TypeError("X must be dense or a sparse matrix of scipy, got a sparse tensor: convert it.")
+    if place is not None and place.xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError("Complex data not supported: X must be real numbers.")
+    return without_gradient(X)
 
 
 def _can_stay(place: Place, estimator: BaseEstimator, upcast: bool) -> bool:
@@ -66,7 +77,7 @@ def dtypes_of(place: Place | None, upcast: bool = False) -> Any:
 def codes_of(X: Any) -> Rows:
     """What ``transform`` returned, or something like it, as a dense float matrix."""
     place = place_of(X)
-    codes = check_array(X if place is None else without_gradient(X), dtype=dtypes_of(place))
+    codes = check_array(plain_numbers(X, place), dtype=dtypes_of(place))
     return codes if place is None else DeviceArray(codes, place)
 
 
@@ -74,8 +85,11 @@ def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
     """Weights of the rows as float64, checked; None where there are none."""
     if sample_weight is None:
         return None
+    sample_weight = on_host(sample_weight)
+    if np.iscomplexobj(sample_weight):
+        raise ValueError("sample_weight must be real numbers, got complex ones.")
     try:
-        weights = np.asarray(on_host(sample_weight), dtype=np.float64)
+        weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as reason:
         raise ValueError(f"sample_weight must be numbers, got {sample_weight!r}.") from reason
     if weights.ndim == 0:
