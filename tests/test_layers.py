@@ -184,6 +184,7 @@ ORDER = (
     "cli.talk",
     "cli.tables",
     "cli.named_tables",
+    "cli.csv_tables",
     "cli.opening",
     "cli.output",
     "cli.targets",

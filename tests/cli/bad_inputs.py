@@ -4,31 +4,8 @@ Each runs in a folder with ``good.csv`` (six columns and the target ``kind``), `
 it with the target, ``features.modae`` fitted without, ``rows.npy`` and ``few.npy``.
 """
 
-from dataclasses import dataclass, field
-
-HEAD = b"long,wide,high,deep,far,old,kind\n"
-ROW = b"1,2,3,4,5,6,aster\n"
-OTHER = b"2,1,4,3,6,5,bellis\n"
-FIT = "fit bad.csv -o new.modae"
-TARGET = f"{FIT} --target kind"
-PREDICT = "predict vote.modae bad.csv -o new.csv"
-
-
-@dataclass(frozen=True)
-class Bad:
-    """One mistake."""
-
-    name: str
-    command: str
-    says: tuple[str, ...]
-    code: int = 2
-    files: dict[str, bytes] = field(default_factory=dict)
-    stdin: bytes | None = None
-
-
-def table(*lines, head=HEAD):
-    return {"bad.csv": head + b"".join(lines)}
-
+from cli.bad import FIT, OTHER, ROW, TARGET, Bad, parquet, sparse, table
+from cli.bad_models import BAD_MODELS
 
 BAD_INPUTS = [
     # --- the table ------------------------------------------------------------------------------------
@@ -114,6 +91,34 @@ BAD_INPUTS = [
         ("'name'", "--drop"),
         files={"bad.csv": b"name,x\n" + b"".join(b"n%d,%d\n" % (i, i) for i in range(1002))},
     ),
+    Bad(
+        "a row for the names",
+        f"{FIT} --target aster",
+        ("'1.5'", "--no-header"),
+        files={"bad.csv": b"1.5,2,aster\n2,1,bellis\n"},
+    ),
+    Bad("latin letters beside it", FIT, ("UTF-8", "iconv"), files={"bad.csv": b"a,b\n1,\xe9\n2,x\n"}),
+    Bad(
+        "decimal commas",
+        TARGET,
+        ("'long'", "'1,5'", "point"),
+        files={"bad.csv": b"long;kind\n1,5;aster\n2,5;bellis\n"},
+    ),
+    Bad(
+        "a slip below blank lines",
+        TARGET,
+        ("'high'", "'3o'", "line 6"),
+        files=table(b"\n", ROW, b"\n\n1,2,3o,4,5,6,bellis\n"),
+    ),
+    Bad(
+        "squares overflow",
+        TARGET,
+        ("'wide'", "too large"),
+        files=table(ROW, b"1,1e300,3,4,5,6,bellis\n"),
+    ),
+    Bad(
+        "a bad .gz", "fit bad.csv.gz -o new.modae", ("bad.csv.gz", "damaged"), files={"bad.csv.gz": b"x"}
+    ),
     # --- the target -----------------------------------------------------------------------------------
     Bad("unknown target", "fit good.csv --target kindd -o new.modae", ("--target kindd", "'kind'")),
     Bad("one class", TARGET, ("'kind'", "'aster'", "two classes"), files=table(ROW, ROW)),
@@ -123,6 +128,26 @@ BAD_INPUTS = [
         "words for a regression",
         "fit good.csv --target kind --task regress -o new.modae",
         ("words", "regress"),
+    ),
+    Bad("words for a regression, by name", f"{TARGET} --task regress", ("'aster'.",), files=table(ROW)),
+    Bad("a target that is dropped", f"{TARGET} --drop kind", ("--target", "--drop"), files=table(ROW)),
+    Bad(
+        "a target of a sparse table",
+        "fit bad.npz --target 1 -o new.modae",
+        ("sparse", "no target"),
+        files=sparse(),
+    ),
+    Bad(
+        "a list as the target",
+        "fit bad.parquet --target kind -o new.modae",
+        ("'kind'", "list"),
+        files=parquet(kind=[[1], [2]]),
+    ),
+    Bad(
+        "too few rows for a regression",
+        "fit bad.csv --target long -o new.modae",
+        ("at least 5 rows", "there are 3"),
+        files={"bad.csv": b"long,wide\n1.5,2\n2.5,1\n3.5,2\n"},
     ),
     Bad("index out of range", "fit rows.npy --target 6 -o new.modae", ("--target 6", "0 to 5")),
     Bad("a name for .npy", "fit rows.npy --target kind -o new.modae", ("--target kind", "index")),
@@ -192,6 +217,7 @@ BAD_INPUTS = [
     Bad("--seed -1", "fit good.csv --seed -1 -o new.modae", ("--seed -1",)),
     Bad("--jobs 0", "fit good.csv --jobs 0 -o new.modae", ("--jobs 0", "-1")),
     Bad("unknown option", "fit good.csv --nonsense -o new.modae", ("--nonsense", "--help")),
+    Bad("unknown option for machines", "fit good.csv --nonsense --json", ("--nonsense", "--help")),
     Bad("unknown command", "learn good.csv", ("learn", "--help")),
     Bad("no output", "fit good.csv", ("--out", "--help")),
     # --- the output -----------------------------------------------------------------------------------
@@ -216,43 +242,5 @@ BAD_INPUTS = [
         ("/sys/kernel", "denied"),
         code=3,
     ),
-    # --- the model ------------------------------------------------------------------------------------
-    Bad("missing model", "predict nowhere.modae good.csv -o new.csv", ("nowhere.modae", "no such file")),
-    Bad("not a model", "predict good.csv good.csv -o new.csv", ("good.csv", "modae")),
-    Bad("a truncated model", "info cut.modae", ("cut.modae",)),
-    Bad("a flipped bit", "info flipped.modae", ("flipped.modae",)),
-    Bad(
-        "a model without target",
-        "predict features.modae good.csv -o new.csv",
-        ("features.modae", "--target"),
-    ),
-    Bad(
-        "a column is missing",
-        PREDICT,
-        ("'old'", "lacks"),
-        files={"bad.csv": b"long,wide,high,deep,far\n1,2,3,4,5\n"},
-    ),
-    Bad("another width", "predict vote.modae few.npy -o new.csv", ("few.npy", "4 columns", "6")),
-    Bad(
-        "a missing value, later",
-        PREDICT,
-        ("bad.csv", "'wide'", "line 3"),
-        files=table(ROW, b"1,,3,4,5,6,a\n"),
-    ),
-    Bad(
-        "infinite, later",
-        PREDICT,
-        ("'wide'", "infinite", "line 3"),
-        files=table(ROW, b"1,inf,3,4,5,6,a\n"),
-    ),
-    Bad("words, later", PREDICT, ("'wide'", "'x'", "line 3"), files=table(ROW, b"1,x,3,4,5,6,a\n")),
-    Bad(
-        "keep what is not there",
-        "predict vote.modae good.csv --keep id -o new.csv",
-        ("--keep id", "no such column"),
-    ),
-    Bad(
-        "keep without names", "predict vote.modae rows.npy --keep id -o new.csv", ("--keep", "no names")
-    ),
-    Bad("no rows, later", PREDICT, ("bad.csv", "no rows"), files=table()),
+    *BAD_MODELS,
 ]

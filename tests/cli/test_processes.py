@@ -1,6 +1,7 @@
 """What only a process of its own can show: pipes, kills, a full disk, completion."""
 
 import io
+import json
 import os
 import random
 import shutil
@@ -15,6 +16,10 @@ import pytest
 from rich.console import Console
 
 import modae
+from modae.cli import main
+from modae.cli.errors import Mistake
+from modae.cli.opening import open_table
+from modae.cli.output import open_output
 from modae.cli.talk import Talk
 from modae.files import LITTER_PREFIX
 
@@ -72,6 +77,40 @@ def test_on_a_terminal_there_is_a_bar_that_goes_away(monkeypatch):
     assert "\x1b[?25h" in talk.errors.file.getvalue()  # the cursor is back
 
 
+def test_letters_that_a_terminal_lacks_are_escaped(desk, monkeypatch):
+    (desk / "new.csv").write_text((desk / "good.csv").read_text().replace("aster", "\u00e9t\u00e9"))
+    command = ["fit", "new.csv", "--target", "kind", "--no-check", "-o", "new.modae"]
+    for more in ([], ["--json"]):
+        file = io.BytesIO()
+        monkeypatch.setattr(sys, "argv", ["modae", *command, *more])
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(file, "ascii"))
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert end.value.code == 0
+    assert json.loads(file.getvalue())["classes"]["\u00e9t\u00e9"] == 20
+
+
+def test_a_closed_stdout_and_ctrl_c_at_the_start_are_ends_like_others(monkeypatch, capsys):
+    def interrupted(_):
+        print("words for nobody")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("modae.cli.guard.run", interrupted)
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(SystemExit) as end:
+        main()
+    with sys.stdout, pytest.raises(Mistake, match="standard output is closed"), open_output("-"):
+        pass
+    assert end.value.code == 130
+    assert capsys.readouterr().err == "modae: Interrupted: nothing was written.\n"
+
+
+def test_the_name_of_a_file_may_be_no_text(desk):
+    shutil.copy("good.csv", b"caf\xe9.csv")
+    with pytest.raises(Mistake, match="not UTF-8: rename it"):
+        open_table(os.fsdecode(b"caf\xe9.csv"))
+
+
 def test_the_shell_can_complete_commands():
     complete = environment(_MODAE_COMPLETE="complete_bash", COMP_WORDS="modae tr", COMP_CWORD="1")
     run = subprocess.run([sys.executable, "-c", COMMAND], capture_output=True, text=True, env=complete)
@@ -99,7 +138,7 @@ def test_a_full_disk_leaves_nothing_behind(desk):
 FITTER = """
 import os, sys
 import skops.io
-import modae.cli.fitting, modae.cli.named_tables, modae.persistence.foreign, modae.persistence.layouts
+import modae.cli.fitting, modae.cli.csv_tables, modae.persistence.foreign, modae.persistence.layouts
 from modae.cli.app import app
 from modae.cli.guard import run
 

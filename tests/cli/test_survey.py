@@ -1,4 +1,4 @@
-"""The pass before the fit: its numbers are those of the whole table, its sample is a grid of rows."""
+"""The pass before the fit: its numbers are those of the whole table, its sample is random."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from modae.cli.errors import Mistake
 from modae.cli.survey import Sample, Scales, survey
 from modae.cli.tables import ArrayTable, Batch, Wanted
-from modae.cli.targets import as_labels, make_target
+from modae.cli.targets import as_labels, make_target, right_labels, stratified
 
 
 def cut(rows, sizes):
@@ -29,16 +29,43 @@ def cut(rows, sizes):
     st.integers(1, 5000),
     st.sampled_from(["dense", "frame", "sparse"]),
 )
-def test_a_sample_is_every_so_many_th_row_within_its_limit(n_rows, sizes, limit, kind):
+def test_a_sample_has_one_row_of_each_so_many_within_its_limit(n_rows, sizes, limit, kind):
     matrix = np.column_stack([np.arange(n_rows), np.ones(n_rows)]).astype(float)
     make = {"dense": np.asarray, "frame": pd.DataFrame, "sparse": csr_array}[kind]
     sample = Sample(limit)
     for start, rows in cut(make(matrix), sizes):
         sample.add(rows, start)
     kept = sample.rows.toarray() if kind == "sparse" else np.asarray(sample.rows)
-    np.testing.assert_array_equal(kept, matrix[:: sample.stride])
-    assert sample.is_whole == (len(kept) == n_rows and sample.stride == 1)
+    np.testing.assert_array_equal(kept, matrix[sample.places])
+    whole = n_rows // sample.stride  # blocks of which every row was read
+    blocks = sample.places // sample.stride
+    np.testing.assert_array_equal(blocks[:whole], np.arange(whole))
+    assert 1 <= len(blocks) <= whole + 1
+    assert sample.is_whole == (sample.stride == 1)
     assert kind == "sparse" or kept.nbytes <= max(limit, 16)
+
+
+@pytest.mark.parametrize("period", [2, 4, 7, 8, 64])
+def test_a_sample_of_a_periodic_table_has_every_kind_of_row(period):
+    sample = Sample(8 * 4096)
+    for start in range(0, 60_000, 1000):
+        sample.add(np.arange(start, start + 1000.0)[:, np.newaxis] % period, start)
+    assert sample.stride > 8
+    counts = np.bincount(sample.rows[:, 0].astype(int), minlength=period)
+    expected = len(sample.rows) / period
+    assert np.abs(counts - expected).max() < 5 * np.sqrt(expected)
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=300), st.integers(25, 60), st.integers(0, 9))
+def test_a_stratified_choice_keeps_the_shares_of_the_classes(labels, most, seed):
+    labels = np.array(labels)
+    some = stratified(labels, most, seed)
+    assert len(some) == min(most, len(labels))
+    assert (np.diff(some) > 0).all()
+    for label, count in zip(*np.unique(labels, return_counts=True), strict=True):
+        got = np.sum(labels[some] == label)
+        assert got >= min(count, 5)
+        assert got <= max(5, count * most / len(labels) + 1)
 
 
 class Frames(ArrayTable):
@@ -79,6 +106,8 @@ def test_a_constant_column_does_not_make_scales_differ():
         ([True, False], [1, 0]),
         (np.array(["a", "7"], dtype=object), ["a", "7"]),
         ([1e300, 2e300], [1e300, 2e300]),
+        (np.array([2**63 + 1, 2], dtype=np.uint64), np.array([2**63 + 1, 2], dtype=np.uint64)),
+        (np.array([3, 2], dtype=np.uint64), [3, 2]),
     ],
 )
 def test_labels_are_whole_numbers_numbers_or_words(values, labels):
@@ -107,3 +136,18 @@ def test_an_infinite_target_is_refused():
     table = ArrayTable("it", np.zeros((3, 1)))
     with pytest.raises(Mistake, match=r"'y' is infinite in row 2"):
         make_target(table, "y", np.array([0.5, np.inf, 1.0]), "auto")
+
+
+@pytest.mark.parametrize(
+    ("true", "told", "right"),
+    [
+        ([True, False], [1, 1], [True, False]),
+        ([1.0, 2.0], [1, 1], [True, False]),
+        (["1", "x", "1.0"], [1, 1, 1], [True, False, True]),
+        (["01", "x"], ["01", "01"], [True, False]),
+        ([2**53, 2**53 + 1], [2**53, 2**53], [True, False]),
+    ],
+)
+def test_numbers_are_right_as_numbers_and_words_as_words(true, told, right):
+    true = np.array(true, dtype=object) if isinstance(true[0], str) else np.array(true)
+    assert right_labels(true, np.array(told)).tolist() == right

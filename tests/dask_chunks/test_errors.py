@@ -107,3 +107,9 @@ def test_weights(make, message):
     for rows in (chunked(), with_unknown_rows(chunked())):
         with pytest.raises(ValueError, match=f"(?s){message}"):
             model().fit(rows, sample_weight=make())
+
+
+def test_a_score_of_no_rows_is_no_number():
+    rows = chunked()
+    with pytest.raises(ValueError, match="0 sample"):
+        model().fit(X).score(rows[rows[:, 0] > 1e9])

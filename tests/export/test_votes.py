@@ -126,8 +126,10 @@ def test_a_pipeline_that_ends_in_a_classifier_of_others(tmp_path):
         assert (found["label"] == model.predict(X)).mean() >= 0.999
 
 
-def test_scores_so_large_that_sigmoids_are_0_or_1(tmp_path):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_so_large_that_sigmoids_are_0_or_1(dtype, tmp_path):
     X, y = digits()
+    X = X.astype(dtype)
     model = SGDClassifier(loss="log_loss", random_state=0).fit(X[::6], y[::6])
     assert np.abs(model.decision_function(X)).max() > 1000
     found = outputs_of(model, X, tmp_path)

@@ -48,7 +48,7 @@ def test_a_tensor_with_a_gradient_is_only_numbers():
 
 
 def test_complex_weights_are_refused():
-    with pytest.raises(ValueError, match="sample_weight must be real"):
+    with pytest.raises(ValueError, match="sample_weight must be numbers"):
         model().fit(X, sample_weight=np.ones(len(X)) + 1j)
 
 

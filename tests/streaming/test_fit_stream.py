@@ -140,6 +140,17 @@ def test_a_checkpoint_of_another_fit_is_refused(words, tmp_path):
     assert path.read_bytes() == before
 
 
+def test_a_source_that_has_lost_rows_is_refused(tmp_path):
+    path = interrupted(tmp_path / "c", stop=400)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="the source has 300 rows, the checkpoint is at row 400"):
+        modae.fit_stream(new(), whole(X[:300]), checkpoint=path)
+    assert path.read_bytes() == before
+    assert (
+        modae.fit_stream(new(), whole(X[:400]), checkpoint=path).loss_ == new().fit(whole(X[:400])).loss_
+    )
+
+
 def test_a_checkpoint_of_another_precision_is_refused(tmp_path):
     path = interrupted(tmp_path / "c", X.astype(np.float32))
     with pytest.raises(ValueError, match="upcast is False there and True here"):

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 
 def main() -> None:
-    """Run the command line; without the packages for it, say how to install them."""
+    """Run the command line; Ctrl-C while packages are loaded is an end like any other."""
+    _make_streams_safe()
+    try:
+        raise SystemExit(_run())
+    except KeyboardInterrupt:
+        print("modae: Interrupted: nothing was written.", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+def _run() -> int:
+    """Run it; without the packages for it, say how to install them."""
     try:
         import rich  # noqa: F401  (typer would do without it until it prints)
 
@@ -14,5 +26,15 @@ def main() -> None:
         from modae.cli.guard import run
     except ImportError as missing:
         print(f'The command line needs {missing.name}: pip install "modae[cli]"', file=sys.stderr)
-        raise SystemExit(3) from None
-    raise SystemExit(run(app))
+        return 3
+    return run(app)
+
+
+def _make_streams_safe() -> None:
+    """Letters that a terminal does not have are escaped; a stream that is closed takes all silently."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115  (open to the end)
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")

@@ -208,7 +208,7 @@ def _apply(
         if out == "-" and as_json:
             raise Mistake("-o - and --json both want standard output: write to a file.")
         talk = Talk(quiet=quiet, as_json=as_json, data_on_stdout=out == "-")
-        options = ApplyOptions(model, data, out, tuple(keep or ()), not no_header)
+        options = ApplyOptions(model, data, out, tuple(dict.fromkeys(keep or ())), not no_header)
         talk.show(COMMANDS[command](options, talk))
 
 

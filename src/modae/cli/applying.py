@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,9 +13,9 @@ from modae.cli.errors import Mistake, data_refused
 from modae.cli.models import Model, load_model, match_columns
 from modae.cli.opening import open_table
 from modae.cli.output import TABLES, check_output, open_output
-from modae.cli.tables import Batch, Table, Wanted
+from modae.cli.tables import NUMBER, Batch, Table, Wanted
 from modae.cli.talk import Report, Talk, counted, share
-from modae.cli.targets import as_labels, missing_targets
+from modae.cli.targets import missing_targets, right_labels
 
 Columns = dict[str, Any]
 
@@ -41,7 +42,7 @@ def transform_command(options: ApplyOptions, talk: Talk) -> Report:
     def columns_of(batch: Batch) -> Columns:
         return dict(zip(names, extractor.transform(model.prepared(batch.rows)).T, strict=True))
 
-    n_rows = _write_all(options, talk, table, wanted, columns_of, model.fills)
+    n_rows = _write_all(options, talk, table, wanted, columns_of, model, report)
     text = f"{counted(n_rows, 'row')}, {counted(len(names), 'feature')} ({names[0]} ... {names[-1]})"
     _say_written(options, report, text, n_rows, [*options.keep, *names])
     return report
@@ -56,9 +57,9 @@ def predict_command(options: ApplyOptions, talk: Talk) -> Report:
             "or fit it again with --target."
         )
     if model.target is not None and table.names is not None and model.target in table.names:
-        wanted = replace(wanted, target=model.target)
+        wanted = replace(wanted, target=model.target, target_words=_has_words(model, table))
     answers = Answers(model, f"predicted_{model.target}" if model.target else "predicted")
-    n_rows = _write_all(options, talk, table, wanted, answers.columns_of, model.fills)
+    n_rows = _write_all(options, talk, table, wanted, answers.columns_of, model, report)
     shown = answers.names if len(answers.names) < 8 else [*answers.names[:3], "...", answers.names[-1]]
     text = f"{counted(n_rows, 'row')}: {', '.join(shown)}"
     _say_written(options, report, text, n_rows, [*options.keep, *answers.names])
@@ -114,13 +115,20 @@ class Answers:
             return
         target = self.model.target
         if hasattr(self.model.last, "classes_"):
-            right = float(np.mean(as_labels(true).astype(str) == told.astype(str)))
+            right = float(np.mean(right_labels(true, told)))
             text = f"{share(right)} of {len(true):,} rows are right: the table has {target!r} too."
             report.say("accuracy", text, accuracy=right)
         elif true.dtype.kind in "fiub":
             error = float(np.sqrt(np.mean((true - told) ** 2)))
             text = f"off by {error:.4g} (root mean square): the table has {target!r} too."
             report.say("error", text, root_mean_square_error=error)
+
+
+def _has_words(model: Model, table: Table) -> bool | None:
+    """Whether the target is read as words: the classes of the model decide, not what new rows have."""
+    if not hasattr(model.last, "classes_"):
+        return None
+    return np.asarray(model.last.classes_).dtype.kind in "OU" or table.kinds[str(model.target)] != NUMBER
 
 
 def _opened(options: ApplyOptions, command: str) -> tuple[Model, Table, Wanted, Report]:
@@ -141,22 +149,34 @@ def _write_all(
     table: Table,
     wanted: Wanted,
     columns_of: Callable[[Batch], Columns],
-    fills: bool,
+    model: Model,
+    report: Report,
 ) -> int:
     """All batches through the model; nothing is written if one of them is refused."""
-    n_rows = 0
+    n_rows, unseen = 0, Counter[str]()
     with talk.stage(f"Reading {table.label}") as advance, open_output(options.out) as write:
         for batch in table.batches(wanted):
-            _check_finite(table, batch, fills)
+            _check_finite(table, batch, model.fills)
+            unseen.update(model.unseen(batch.rows))
             with data_refused(table.label):
                 columns = columns_of(batch)
             kept = {} if batch.kept is None else dict(zip(wanted.keep, batch.kept.columns, strict=True))
+            _check_names_differ(kept, columns)
             write(kept | columns)
             n_rows += batch.rows.shape[0]
             advance(batch.rows.shape[0])
         if n_rows == 0:
             raise Mistake(f"{table.label} has no rows.")
+    for name, count in unseen.items():
+        words = counted(count, "value")
+        report.note(f"Column {name!r}: {words} that the fit never saw, taken for none of its words.")
     return n_rows
+
+
+def _check_names_differ(kept: Columns, columns: Columns) -> None:
+    both = [name for name in kept if name in columns]
+    if both:
+        raise Mistake(f"--keep {both[0]}: the output has a column of this name too: rename yours.")
 
 
 def _check_finite(table: Table, batch: Batch, fills: bool) -> None:
@@ -164,6 +184,11 @@ def _check_finite(table: Table, batch: Batch, fills: bool) -> None:
     if not hasattr(batch.rows, "select_dtypes"):
         return  # without names and lines there is no better message than that of the estimator
     numbers = batch.rows.select_dtypes("number")
+    for name in [] if fills else [name for name in batch.rows if name not in numbers]:
+        missing = batch.rows[name].isna().to_numpy()
+        if missing.any():
+            place = table.place(batch.start + int(missing.argmax()))
+            raise Mistake(f"{table.label}: column {name!r} has no value in {place}: correct it.")
     values = numbers.to_numpy()
     bad = np.isinf(values) if fills else ~np.isfinite(values)
     if bad.any():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -27,6 +29,16 @@ def data_refused(label: str) -> Iterator[None]:
 def one_line(error: BaseException | str) -> str:
     """A message without line breaks."""
     return " ".join(str(error).split())
+
+
+def json_line(data: object) -> str:
+    """One JSON object; letters that standard output does not have are escaped as JSON wants it."""
+    text = json.dumps(data, ensure_ascii=False)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(data)
+    return text
 
 
 def listed(words: Iterable[object], most: int = 5) -> str:

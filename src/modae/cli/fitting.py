@@ -97,6 +97,9 @@ def _say_read(problem: Problem, report: Report) -> None:
         report.say(
             "encoded", f"{counted(n_words, 'column')} of words; {width} columns now.", width=width
         )
+    for name, words in found.categories.items():
+        if len(words) == found.n_rows:
+            report.note(f"Column {name!r} has another word in every row: if it is an id, --drop it.")
     if found.impute:
         missing = found.n_missing
         report.say("imputed", f"{counted(missing, 'missing value')}, by the median.", imputed=missing)
@@ -118,6 +121,12 @@ def _fitted_ensemble(problem: Problem) -> Any:
     options, target = problem.options, problem.target
     assert target is not None
     member = make_member(options.estimator, target.classify)
+    n_rows = problem.found.n_rows
+    if not target.classify and n_rows < getattr(member, "n_neighbors", 0):
+        raise Mistake(
+            f"--estimator {options.estimator}: a target of numbers needs at least {member.n_neighbors} "
+            f"rows, and there are {n_rows}: add rows, or use --estimator tree."
+        )
     if options.tune:
         model = tune(problem, member)
     else:
@@ -139,7 +148,8 @@ def _judge(problem: Problem, model: Any, member: Any) -> None:
     assert target is not None
     splits = make_splits(target.values, target.classify, problem.options.seed)
     if splits is None:
-        problem.report.note("Not cross-validated: a class has one row only.")
+        why = "a class has one row only" if target.classify else "there are too few rows"
+        problem.report.note(f"Not cross-validated: {why}.")
         return
     with problem.talk.stage("Cross-validating"):
         ours = cross_validated(model, rows, target, splits)

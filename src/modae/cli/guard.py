@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import sys
 import traceback
@@ -13,7 +12,7 @@ from typing import Any
 
 import typer
 
-from modae.cli.errors import BUG, CLOSED, ENVIRONMENT, INTERRUPTED, MISTAKE, Mistake, one_line
+from modae.cli.errors import BUG, CLOSED, ENVIRONMENT, INTERRUPTED, MISTAKE, Mistake, json_line, one_line
 
 _STATE = {"debug": False}
 
@@ -77,26 +76,29 @@ def _tell(code: int, text: str, as_json: bool) -> None:
         return
     print(f"modae: {text}", file=sys.stderr)
     if as_json:
-        print(json.dumps({"error": text, "exit_code": code}, ensure_ascii=False))
+        print(json_line({"error": text, "exit_code": code}))
 
 
 def run(app: Any, arguments: list[str] | None = None) -> int:
     """Run the application; mistakes in the options are one line too."""
     _STATE["debug"] = False
+    as_json = "--json" in (sys.argv[1:] if arguments is None else arguments)
     try:
         code = app(arguments, standalone_mode=False, prog_name="modae")
         return code if isinstance(code, int) else 0
     except Exception as error:
+        if type(error).__name__ == "Abort":  # what becomes of Ctrl-C before a command begins
+            raise KeyboardInterrupt from None
         if not hasattr(error, "format_message"):
             raise
-        return _usage(error)
+        return _usage(error, as_json)
 
 
-def _usage(error: Any) -> int:
+def _usage(error: Any, as_json: bool) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
         return MISTAKE
     path = error.ctx.command_path if getattr(error, "ctx", None) is not None else "modae"
     text = one_line(error.format_message()).rstrip(".")
-    print(f"modae: {text}; see '{path} --help'.", file=sys.stderr)
+    _tell(MISTAKE, f"{text}; see '{path} --help'.", as_json)
     return MISTAKE

@@ -18,6 +18,9 @@ from modae.cli.targets import Target
 
 MOST_FOLDS = 5
 
+FEWEST_ROWS = 5
+"""Rows from which numbers are predicted: the neighbours that a member takes the mean of."""
+
 
 @dataclass(frozen=True)
 class Score:
@@ -38,10 +41,11 @@ class Score:
 
 
 def make_splits(labels: np.ndarray, classify: bool, seed: int) -> Any:
-    """Five folds, fewer if a class is rare; None if one has a single row."""
+    """Five folds, fewer if a class is rare; None if one has a single row, or if rows are too few."""
     if not classify:
         n_folds = min(MOST_FOLDS, len(labels) // 2)
-        return KFold(n_folds, shuffle=True, random_state=seed) if n_folds > 1 else None
+        enough = n_folds > 1 and len(labels) - -(-len(labels) // n_folds) >= FEWEST_ROWS
+        return KFold(n_folds, shuffle=True, random_state=seed) if enough else None
     n_folds = min(MOST_FOLDS, int(np.unique(labels, return_counts=True)[1].min()))
     return StratifiedKFold(n_folds, shuffle=True, random_state=seed) if n_folds > 1 else None
 
@@ -62,6 +66,7 @@ def best_plain_pca(
     for size in sizes:
         width = min(size, smallest_fold, rows.shape[1] - issparse(rows))
         plain = make_pipeline(reduce(max(width, 1), random_state=0), clone(member))
-        scores[size] = cross_validated(plain, rows, target, splits)
+        with np.errstate(invalid="ignore"):  # columns that do not vary have no shares of variance
+            scores[size] = cross_validated(plain, rows, target, splits)
     best = max(scores, key=lambda size: scores[size].mean)
     return best, scores[best]

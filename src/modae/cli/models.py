@@ -21,6 +21,9 @@ from modae.persistence.api import load
 NOTES = "table_"
 """Attribute of a Pipeline with what only the command line knows: the target's name, how many rows."""
 
+NOTES_IMPUTE = "impute"
+"""The note that says whether missing values are filled; every model of the command line has it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -73,16 +76,35 @@ class Model:
     @property
     def fills(self) -> bool:
         """Whether a step may fill missing values: ours says so, of others we do not know."""
-        return bool(self.notes.get("impute", isinstance(self.first, ColumnTransformer)))
+        return bool(self.notes.get(NOTES_IMPUTE, isinstance(self.first, ColumnTransformer)))
 
     def words(self, table: Table) -> frozenset[str]:
         """The columns that are words: as in the model, or as in the table if it does not say."""
         if isinstance(self.first, ColumnTransformer):
             ours = [columns for name, _, columns in self.first.transformers_ if name == WORDS]
-            if ours:
-                return frozenset(ours[0])
+            if ours or NOTES_IMPUTE in self.notes:
+                return frozenset(*ours)
             return frozenset(name for name in self.names or () if table.kinds.get(name) == WORD)
         return frozenset()
+
+    @property
+    def categories(self) -> dict[str, list[str]]:
+        """The words of each column of words that our own encoder knows."""
+        parts = getattr(self.first, "named_transformers_", {})
+        if WORDS not in parts:
+            return {}
+        columns = next(columns for name, _, columns in self.first.transformers_ if name == WORDS)
+        return dict(zip(columns, map(list, parts[WORDS][-1].categories_), strict=True))
+
+    def unseen(self, rows: Any) -> dict[str, int]:
+        """How many words of each column are not among those of the fit; missing ones do not count."""
+        if not hasattr(rows, "columns"):
+            return {}
+        counts = {
+            name: int((rows[name].notna() & ~rows[name].isin(words)).sum())
+            for name, words in self.categories.items()
+        }
+        return {name: count for name, count in counts.items() if count}
 
 
 def load_model(path: str) -> Model:

@@ -1,25 +1,20 @@
-"""CSV, Parquet and Arrow: columns are found by their names, and read as numbers or as words."""
+"""Parquet and Arrow, and what CSV shares with them: columns by name, read as numbers or as words."""
 
 from __future__ import annotations
 
-import csv
-import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
 
 from modae.cli.errors import Mistake, did_you_mean, listed, one_line
 from modae.cli.tables import BATCH_BYTES, NUMBER, OTHER, WORD, Batch, Table, Wanted
-
-CSV_BLOCK = 8 * 2**20
-"""Bytes of a CSV that are parsed at a time; no line may be longer."""
 
 
 @dataclass(eq=False)
@@ -36,7 +31,7 @@ class NamedTable(Table):
     def __post_init__(self) -> None:
         schema = self._schema()
         self.names = tuple(schema.names)
-        _check_names(self.names, self.label)
+        check_names(self.names, self.label)
         self.kinds = {name: _kind(kind) for name, kind in zip(schema.names, schema.types, strict=True)}
         numbers = [kind for kind in schema.types if _kind(kind) == NUMBER]
         if numbers and all(pa.types.is_float32(kind) for kind in numbers):
@@ -47,12 +42,9 @@ class NamedTable(Table):
         features, start = self.features(wanted), 0
         read = list(dict.fromkeys([*features, *self._beside(wanted)]))
         types = {name: pa.string() if name in wanted.words else self.floats for name in features}
-        if wanted.target is not None:
-            words = self.kinds[wanted.target] != NUMBER
-            types[wanted.target] = pa.string() if words else self._number_type(wanted.target)
-        for batch in self._read(read, {name: kind for name, kind in types.items() if kind is not None}):
+        for batch in self._read(read, dict(types)):
             if batch.num_rows:
-                yield self._batch(batch, start, features, wanted, types)
+                yield self._batch(batch, start, wanted, types)
                 start += batch.num_rows
 
     def width(self, wanted: Wanted) -> int:
@@ -80,22 +72,48 @@ class NamedTable(Table):
         self.require("--keep", wanted.keep)
         return [*target, *wanted.keep]
 
-    def _batch(
-        self, batch: Any, start: int, features: list[str], wanted: Wanted, types: dict[str, Any]
-    ) -> Batch:
-        columns = {name: _as(batch.column(name), types.get(name)) for name in batch.schema.names}
-        rows = pa.table({name: columns[name] for name in features}).to_pandas()
+    def _batch(self, batch: Any, start: int, wanted: Wanted, types: dict[str, Any]) -> Batch:
+        features = {name: self._cast(batch, name, kind) for name, kind in types.items()}
+        rows = pa.table(features).to_pandas()
         for name in wanted.words:
             rows[name] = rows[name].astype(object).where(rows[name].notna() & (rows[name] != ""), None)
-        target = None
-        if wanted.target is not None:
-            target = columns[wanted.target].to_pandas().to_numpy()
-        kept = pa.table({name: columns[name] for name in wanted.keep}) if wanted.keep else None
-        return Batch(rows, start, target, kept)
+        target = None if wanted.target is None else self._target(batch, wanted)
+        beside = {name: features.get(name, batch.column(name)) for name in wanted.keep}
+        return Batch(rows, start, target, pa.table(beside) if beside else None)
 
-    def _number_type(self, name: str) -> Any:
-        """The type of a target of numbers: its own, so that large whole numbers stay what they are."""
-        return None
+    def _target(self, batch: Any, wanted: Wanted) -> np.ndarray:
+        """The target as words or as numbers: as the model has it, or as the table if there is none."""
+        name = str(wanted.target)
+        words = wanted.target_words
+        if words is None:
+            words = self.kinds[name] != NUMBER
+        column = self._cast(batch, name, pa.string()) if words else self._numbers(batch, name)
+        return column.to_pandas().to_numpy()
+
+    def _numbers(self, batch: Any, name: str) -> Any:
+        """A target of numbers: whole ones keep their type, so that large ones stay what they are."""
+        kind = batch.schema.field(name).type
+        if pa.types.is_boolean(kind):
+            return self._cast(batch, name, pa.int64())
+        return batch.column(name) if pa.types.is_integer(kind) else self._cast(batch, name, pa.float64())
+
+    def _cast(self, batch: Any, name: str, kind: Any) -> Any:
+        """A column as another type; a slip is the user's to put right."""
+        column = batch.column(name)
+        if column.type == kind:
+            return column
+        try:
+            return column.cast(kind, safe=False)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            wanted = "words" if pa.types.is_string(kind) else "numbers"
+            raise Mistake(
+                f"{self.label}: column {name!r} has the type {column.type}, and cannot be read as "
+                f"{wanted} ({one_line(error):.80}): convert it."
+            ) from error
+
+    def neither(self, name: str) -> Mistake:
+        """What to say of a column that is neither numbers nor words."""
+        return Mistake(f"{self.label}: column {name!r} is neither numbers nor words: --drop it.")
 
     @abstractmethod
     def _schema(self) -> Any:
@@ -139,110 +157,8 @@ class ArrowTable(NamedTable):
                 yield reader.get_batch(place).select(columns)
 
 
-@dataclass(eq=False)
-class CsvTable(NamedTable):
-    """Text with a separator. What is a number is guessed from the first block, and then insisted on."""
-
-    header: bool = True
-    delimiter: str = ","
-    truths: set[str] = field(default_factory=set)
-
-    def _number_type(self, name: str) -> Any:
-        """Whole numbers in the first block may be followed by others."""
-        return pa.float64()
-
-    def place(self, row: int) -> str:
-        """The line too: that is what an editor shows."""
-        return f"row {row + 1} (line {row + 1 + self.header})"
-
-    def _schema(self) -> Any:
-        first = self._first_line()
-        self.delimiter = "\t" if self.path.suffix == ".tsv" else max(",;\t", key=first.count)
-        fields = next(csv.reader([first], delimiter=self.delimiter), [])
-        names = fields if self.header else [f"column{i + 1}" for i in range(len(fields))]
-        if self.header and all(_is_number(name) for name in names):
-            raise Mistake(f"{self.label}: the first line holds numbers, not names: use --no-header.")
-        _check_names(names, self.label)
-        self.names = tuple(names)
-        guessed = self._open(None, None).schema
-        self.truths = {name for name in names if pa.types.is_boolean(guessed.field(name).type)}
-        return pa.schema([(name, guessed.field(name).type) for name in names])
-
-    def _read(self, columns: list[str], types: dict[str, Any]) -> Iterator[Any]:
-        # "true" is no number in a CSV: it is read as what it is, and becomes 1 afterwards.
-        types |= {
-            name: pa.bool_() for name in self.truths & set(columns) if types.get(name) == self.floats
-        }
-        try:
-            yield from self._open(columns, types)
-        except pa.ArrowInvalid as error:
-            raise self._explained(columns, types, error) from error
-
-    def _open(
-        self, columns: list[str] | None, types: dict[str, Any] | None, threads: bool = True
-    ) -> Any:
-        stream = pa.input_stream(str(self.path))
-        names = {"column_names": list(self.names or ()), "skip_rows": int(self.header)}
-        try:
-            return pyarrow.csv.open_csv(
-                stream,
-                pyarrow.csv.ReadOptions(block_size=CSV_BLOCK, use_threads=threads, **names),
-                pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-                pyarrow.csv.ConvertOptions(include_columns=columns, column_types=types),
-            )
-        except pa.ArrowInvalid as error:
-            raise self._explained(columns, types, error) from error
-
-    def _first_line(self) -> str:
-        with pa.input_stream(str(self.path)) as stream:
-            block = stream.read(CSV_BLOCK)
-        if not block.strip():
-            raise Mistake(f"{self.label} is empty: it needs a line of names and lines of numbers.")
-        line, *rest = block.splitlines() or [b""]
-        if b"\0" in block:
-            raise Mistake(f"{self.label} is not text: a table is one of .csv, .parquet, .arrow, .npy.")
-        if self.header and not any(each.strip() for each in rest):
-            raise Mistake(f"{self.label} has a line of names, and no rows below it.")
-        try:
-            return line.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise self._wrong_encoding() from None
-
-    def _wrong_encoding(self) -> Mistake:
-        return Mistake(
-            f"{self.label} is not UTF-8 text: convert it, for example with "
-            f"'iconv -f latin1 -t utf-8 {self.label} > utf8.csv'."
-        )
-
-    def _explained(self, columns: Any, types: Any, error: Exception) -> Mistake:
-        """Arrow's words with line and name. Only a reader without threads knows the line: read again."""
-        text = one_line(error)
-        if "Row #" not in text and types is not None:
-            try:
-                for _ in self._open(columns, types, threads=False):
-                    pass
-            except (pa.ArrowInvalid, Mistake) as again:
-                text = one_line(again.__cause__ or again)
-        return self._in_our_words(text)
-
-    def _in_our_words(self, text: str) -> Mistake:
-        row = re.search(r"Row #(\d+)", text)
-        line = f"line {row[1]} of {self.label}" if row else self.label
-        if "straddl" in text:
-            return Mistake(f"{self.label} has a line of more than 8 MB: is a quote not closed?")
-        if "UTF8" in text:
-            return self._wrong_encoding()
-        fields = re.search(r"Expected (\d+) columns, got (\d+)", text)
-        if fields:
-            return Mistake(f"{line} has {fields[2]} fields, the others have {fields[1]}: correct it.")
-        column, value = re.search(r"column #(\d+)", text), re.search(r"invalid value '(.*)'", text)
-        if column and value:
-            name = (self.names or ())[int(column[1])]
-            return Mistake(f"{line}: {value[1]!r:.60} in column {name!r} is not a number: correct it.")
-        return Mistake(f"{self.label} cannot be read: {text:.200}")
-
-
-def _check_names(names: Sequence[str], label: str) -> None:
+def check_names(names: Sequence[str], label: str) -> None:
+    """Refuse two columns of one name."""
     twice = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
     if twice:
         raise Mistake(f"{label} has more than one column {listed(twice)}: rename one of them.")
@@ -260,15 +176,3 @@ def _kind(kind: Any) -> str:
         return WORD
     words = (types.is_string, types.is_large_string, types.is_string_view, types.is_temporal)
     return WORD if any(is_a(kind) for is_a in words) else OTHER
-
-
-def _as(column: Any, kind: Any) -> Any:
-    return column if kind is None or column.type == kind else column.cast(kind, safe=False)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -49,8 +49,13 @@ def _ending(path: Path) -> str:
 
 
 def _named(ending: str, path: Path, label: str, header: bool) -> Table:
-    from modae.cli.named_tables import ArrowTable, CsvTable, ParquetTable
+    from modae.cli.csv_tables import CsvTable
+    from modae.cli.named_tables import ArrowTable, ParquetTable
 
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:  # Arrow takes names in UTF-8 only
+        raise Mistake(f"{label}: the name of the file is not UTF-8: rename it.") from None
     if path.stat().st_size == 0:
         raise Mistake(f"{label} is empty: it needs a line of names and lines of numbers.")
     if ending == ".parquet":

@@ -83,6 +83,8 @@ def choose_columns(table: Table, options: FitOptions) -> Wanted:
         return wanted
     table.require("--target", [] if options.target is None else [options.target])
     table.require("--drop", options.drop)
+    if options.target in options.drop:
+        raise Mistake(f"--target {options.target} and --drop {options.target}: leave one of them out.")
     left_out = {options.target, *options.drop}
     if "" in table.kinds:
         table.notes.append("A column without a name (row numbers?) is left out.")
@@ -92,7 +94,7 @@ def choose_columns(table: Table, options: FitOptions) -> Wanted:
     words = [name for name in features if table.kinds[name] == WORD]
     others = [name for name in features if table.kinds[name] == OTHER]
     if others:
-        raise Mistake(f"{table.label}: column {others[0]!r} is neither numbers nor words: --drop it.")
+        raise table.neither(others[0])
     if words and not options.encode:
         _refuse_words(table, words)
     return Wanted(features, frozenset(words), options.target)
@@ -112,11 +114,16 @@ def _refuse_words(table: NamedTable, words: list[str]) -> None:
     for row, value in enumerate(batch.rows[name]):
         if value is not None and not _reads_as_number(value):
             where = f", such as {value!r:.40} in {table.place(row)}"
+            where += " (decimals need a point)" if _has_decimal_comma(value) else ""
             break
     raise Mistake(
         f"{table.label}: column {name!r}{more} has words{where}: correct it, make "
         f"it numbers with --encode, or leave it out with --drop {name!r}."
     )
+
+
+def _has_decimal_comma(text: str) -> bool:
+    return text.count(",") == 1 and _reads_as_number(text.replace(",", "."))
 
 
 def _reads_as_number(text: str) -> bool:

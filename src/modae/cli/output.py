@@ -56,6 +56,10 @@ def named_in_errors(typed: str) -> Iterator[None]:
 def open_output(typed: str) -> Iterator[Write]:
     """A function that takes columns batch by batch; the ending of the name says the format."""
     if typed == "-":
+        if (
+            getattr(sys.stdout, "name", None) == os.devnull
+        ):  # what the command puts there if there is none
+            raise Mistake("-o -: standard output is closed: give the name of a file.")
         yield _CsvRows(sys.stdout.buffer).write
         sys.stdout.flush()
         return
@@ -83,10 +87,31 @@ class _CsvRows:
         try:
             self.file.write(_csv_bytes(columns, "none"))
         except pa.ArrowInvalid:  # a comma, a quote or a line break in a word
-            self.file.write(_csv_bytes(columns, "needed"))
+            self.file.write(_quoted(columns))
 
     def finish(self) -> None:
         """All is written."""
+
+
+def _quoted(columns: dict[str, Any]) -> Any:
+    import pyarrow as pa
+
+    try:
+        return _csv_bytes(columns, "needed")
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        nested = [name for name, kind in _types(columns) if pa.types.is_nested(kind)]
+        if not nested:
+            raise
+        raise Mistake(
+            f"--keep {nested[0]}: a .csv cannot hold its lists or records: use -o NAME.parquet."
+        ) from error
+
+
+def _types(columns: dict[str, Any]) -> list[tuple[str, Any]]:
+    import pyarrow as pa
+
+    schema = pa.table(columns).schema
+    return list(zip(schema.names, schema.types, strict=True))
 
 
 def _csv_bytes(columns: dict[str, Any], quoting: str) -> Any:
@@ -126,12 +151,13 @@ class _NpyRows:
         self.file, self.n_rows, self.dtype, self.width = file, 0, np.dtype(np.float64), 0
 
     def write(self, columns: dict[str, Any]) -> None:
-        words = [name for name, values in columns.items() if np.asarray(values).dtype.kind not in "fiub"]
+        columns = {name: _as_numbers(values) for name, values in columns.items()}
+        words = [name for name, values in columns.items() if values.dtype.kind not in "fiub"]
         if words:
             raise Mistake(
                 f"-o: .npy holds numbers only, and {words[0]!r} has words: use .csv or .parquet."
             )
-        rows = np.stack([np.asarray(values) for values in columns.values()], axis=1)
+        rows = np.stack(list(columns.values()), axis=1)
         if not self.n_rows:
             self.dtype, self.width = rows.dtype, rows.shape[1]
             self._header()
@@ -145,3 +171,14 @@ class _NpyRows:
     def _header(self) -> None:
         layout = {"descr": self.dtype.str, "fortran_order": False, "shape": (self.n_rows, self.width)}
         np.lib.format.write_array_header_1_0(self.file, layout)
+
+
+def _as_numbers(values: Any) -> np.ndarray:
+    """An array; text of a CSV that was passed through may be numbers."""
+    array = np.asarray(values)
+    if array.dtype.kind != "O":
+        return array
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        return array

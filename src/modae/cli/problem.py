@@ -7,13 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from modae.cli.errors import Mistake
 from modae.cli.options import FitOptions
 from modae.cli.steps import Steps, through
 from modae.cli.survey import Survey
 from modae.cli.tables import BATCH_BYTES
 from modae.cli.talk import Report, Talk
-from modae.cli.targets import Target
+from modae.cli.targets import Target, stratified
 from modae.inputs.batches import open_batches
 
 
@@ -30,12 +32,16 @@ class Problem:
 
     def some_rows(self, most: int) -> tuple[Any, Target | None]:
         """At most so many rows in memory, after the steps, with their targets."""
-        rows = self.found.sample.rows
-        step = -(-rows.shape[0] // most)
-        some, target = through(self.front, rows[::step]), self.target
-        if target is None:
-            return some, None
-        return some, replace(target, values=target.values[:: self.found.sample.stride][::step])
+        sample, target = self.found.sample, self.target
+        rows = sample.rows
+        places = sample.places
+        if rows.shape[0] > most:
+            classify = target is not None and target.classify
+            labels = target.values[places] if target and classify else np.zeros(len(places))
+            some = stratified(labels, most, self.options.seed)
+            places, rows = places[some], rows.iloc[some] if hasattr(rows, "iloc") else rows[some]
+        rows = through(self.front, rows)
+        return rows, None if target is None else replace(target, values=target.values[places])
 
     @property
     def width(self) -> int:

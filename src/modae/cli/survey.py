@@ -1,7 +1,7 @@
 """One pass over a table before anything is fitted: scales, categories, targets, and a sample of rows.
 
 Where the table is small the sample is all of it, and no second pass is needed; where it is large the
-sample is every 2nd, 4th, 8th, ... row, so that memory is bounded whatever the number of rows.
+sample is one random row of every 2, 4, 8, ..., so that memory is bounded whatever their number.
 """
 
 from __future__ import annotations
@@ -32,47 +32,67 @@ TOO_DIFFERENT = 10.0
 
 
 class Sample:
-    """Rows at equal distances: all of them up to a limit, and a quarter of that for larger tables."""
+    """One random row of each 2, 4, 8, ...: all up to a limit, a quarter of that for larger tables."""
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit, self.stride = IN_MEMORY if limit is None else limit, 1
-        self._parts: list[tuple[int, Any]] = []
+        self._parts: list[tuple[np.ndarray, Any]] = []
         self._size = 0
 
     def add(self, rows: Any, start: int) -> None:
-        """Take the next rows; when there are too many, keep every second one."""
-        self._keep(start, rows)
-        while self._size > self.limit and self._n_rows > 1:
+        """Take the next rows; when there are too many, keep one of two neighbours."""
+        self._keep(np.arange(start, start + rows.shape[0]), rows)
+        while self._size > self.limit and len(self.places) > 1:
             self.limit = self.limit // 4 if self.stride == 1 else self.limit
             self.stride *= 2
             parts, self._parts, self._size = self._parts, [], 0
-            for first, part in parts:
-                self._keep(first, part, self.stride // 2)
+            for places, part in parts:
+                self._keep(places, part)
 
-    def _keep(self, first: int, rows: Any, apart: int = 1) -> None:
-        """Of rows that lie so far apart, those that are on the grid now."""
-        skipped = -(first // apart) % (self.stride // apart)
-        part = rows[skipped :: self.stride // apart]
+    def _keep(self, places: np.ndarray, rows: Any) -> None:
+        """Of these rows, those that are drawn at the stride of now."""
+        drawn = _drawn(places, self.stride)
+        part = rows if drawn.all() else rows[drawn]  # a copy: what was left out is freed
         self._size += _bytes(part)
         if part.shape[0]:
-            # A copy, or the rows that were left out would stay in memory.
-            self._parts.append((first + skipped * apart, part if self.stride == apart else part.copy()))
+            self._parts.append((places[drawn], part))
 
     @property
-    def _n_rows(self) -> int:
-        return sum(part.shape[0] for _, part in self._parts)
+    def places(self) -> np.ndarray:
+        """Which rows of the table were kept."""
+        return np.concatenate([np.zeros(0, dtype=np.intp), *[places for places, _ in self._parts]])
 
     @property
     def rows(self) -> Any:
         """All that was kept."""
         if len(self._parts) != 1:
-            self._parts = [(0, _joined([part for _, part in self._parts]))]
+            self._parts = [(self.places, _joined([part for _, part in self._parts]))]
         return self._parts[0][1]
 
     @property
     def is_whole(self) -> bool:
         """Whether every row is there."""
         return self.stride == 1
+
+
+def _drawn(places: np.ndarray, stride: int) -> np.ndarray:
+    """Which rows are in the sample: of two halves of each block, and of their halves, a random one.
+
+    Rows at equal distances would be wrong: in a table that alternates they all have the same class.
+    The draw depends on the place of a row alone, so that batches of any size give the same sample.
+    """
+    drawn = np.ones(len(places), dtype=bool)
+    for level in range(1, stride.bit_length()):
+        drawn &= _bits(places >> level, level) == (places >> (level - 1)) & 1
+    return drawn
+
+
+def _bits(blocks: np.ndarray, level: int) -> np.ndarray:
+    """One random bit for each block: its number, stirred by multiplications and shifts (splitmix64)."""
+    mixed = (blocks.astype(np.uint64) + np.uint64(level << 56)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ((mixed ^ (mixed >> np.uint64(31))) & np.uint64(1)).astype(np.intp)
 
 
 @dataclass(eq=False)
@@ -100,7 +120,7 @@ class Survey:
         self._count_words(batch, words)
         if numbers.shape[1]:
             self._check(numbers, batch.start)
-            with np.errstate(invalid="ignore"):  # a column without any value yet
+            with np.errstate(invalid="ignore", over="ignore"):  # looked at when all rows were read
                 self.scaler.partial_fit(numbers)
         if batch.target is not None:
             self._targets.append(batch.target)
@@ -164,15 +184,23 @@ def survey(
         advance(batch.rows.shape[0])
     if found.n_rows == 0:
         raise Mistake(f"{table.label} has no rows.")
-    _check_empty_columns(found)
+    _check_columns(found)
     return found
 
 
-def _check_empty_columns(found: Survey) -> None:
+def _check_columns(found: Survey) -> None:
+    """Every column has values, and a variance."""
     variances = getattr(found.scaler, "var_", np.zeros(0))
+    seen = np.broadcast_to(getattr(found.scaler, "n_samples_seen_", 0), variances.shape)
+    names = getattr(found.scaler, "feature_names_in_", np.arange(len(variances)))
+    huge = np.flatnonzero(~np.isfinite(variances) & (seen > 0))
+    if len(huge):
+        raise Mistake(
+            f"{found.table.label}: column {str(names[huge[0]])!r} has numbers whose squares are too "
+            "large for a computer (beyond 1e150): correct or rescale them."
+        )
     empty = np.flatnonzero(np.isnan(variances))
     if len(empty):
-        names = getattr(found.scaler, "feature_names_in_", np.arange(len(variances)))
         raise Mistake(
             f"{found.table.label}: no row has a value in {listed(names[empty])}: "
             f"leave it out with --drop {names[empty[0]]}."

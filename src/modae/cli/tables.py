@@ -28,12 +28,16 @@ NUMBER, WORD, OTHER = "number", "word", "other"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to read: features in this order (None: all), which of them are words, what lies beside."""
+    """What to read: features in this order (None: all), which of them are words, what lies beside.
+
+    ``target_words`` says whether the target is read as words; None leaves that to the table.
+    """
 
     features: tuple[str, ...] | None = None
     words: frozenset[str] = frozenset()
     target: str | None = None
     keep: tuple[str, ...] = ()
+    target_words: bool | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +111,12 @@ class ArrayTable(Table):
         if name in self.labels:
             return self.labels[name], None
         n_columns = self.rows.shape[1]
-        if not name.lstrip("-").isdigit() or issparse(self.rows):
+        if issparse(self.rows):
+            raise Mistake(
+                f"--target {name}: {self.label} is sparse, and a sparse table takes no target: fit it "
+                "without, or save the labels beside a dense matrix."
+            )
+        if not name.lstrip("-").isdigit():
             known = f"one of {listed(self.labels)}" if self.labels else "the index of a column"
             raise Mistake(f"--target {name}: for {self.label} it must be {known}.")
         if not -n_columns <= int(name) < n_columns:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -12,6 +11,8 @@ from typing import Any
 
 from rich.console import Console
 from rich.text import Text
+
+from modae.cli.errors import json_line
 
 WIDTH = 80
 INDENT = 13
@@ -78,7 +79,7 @@ class Talk:
     def show(self, report: Report) -> None:
         """The report as lines of at most 80 columns, or as one JSON object."""
         if self.as_json:
-            sys.stdout.write(json.dumps(report.data, ensure_ascii=False) + "\n")
+            sys.stdout.write(json_line(report.data) + "\n")
         elif not self.quiet:
             for line in rendered(report):
                 self.out.print(line, soft_wrap=True, highlight=False)

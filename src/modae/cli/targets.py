@@ -13,6 +13,9 @@ from modae.cli.tables import Table
 MOST_CLASSES = 50
 """Whole numbers with more different values than this are a quantity, unless --task says otherwise."""
 
+FEWEST_OF_A_CLASS = 5
+"""As many rows of a rare class stay in a sample, if it has them: one for each fold."""
+
 
 @dataclass(frozen=True, eq=False)
 class Target:
@@ -39,11 +42,39 @@ class Target:
 def as_labels(values: np.ndarray) -> np.ndarray:
     """Numbers where all values are numbers (whole ones where all are whole), words otherwise."""
     if values.dtype.kind in "bui":
-        return values.astype(np.int64)
+        return values if values.max(initial=0) > np.iinfo(np.int64).max else values.astype(np.int64)
     if values.dtype.kind == "f":
         whole = np.isfinite(values).all() and (values == np.round(values)).all()
         return values.astype(np.int64) if whole and np.abs(values).max(initial=0) < 2**53 else values
     return np.array([str(value) for value in values])
+
+
+def right_labels(true: np.ndarray, told: np.ndarray) -> np.ndarray:
+    """Where a prediction is right: numbers are compared as numbers, and words as words."""
+    if told.dtype.kind in "fiub":
+        return np.array([_number(value) for value in true.tolist()], dtype=object) == told
+    return np.array([str(value) for value in true]) == told.astype(str)
+
+
+def _number(value: object) -> object:
+    """A number, if it can be read as one; whole ones stay whole, however large."""
+    for kind in (int, float):
+        try:
+            return kind(value) if isinstance(value, str) else value
+        except ValueError:
+            continue
+    return value
+
+
+def stratified(labels: np.ndarray, most: int, seed: int) -> np.ndarray:
+    """Random places, in order: the same share of each class, and at least a few rows of rare ones."""
+    _, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    rng = np.random.default_rng(seed)
+    order = np.lexsort((rng.random(len(codes)), codes))  # classes one after the other, each shuffled
+    ranks = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
+    shares = (ranks + rng.random(len(codes))) / np.repeat(counts, counts)
+    first = np.lexsort((shares, ranks >= FEWEST_OF_A_CLASS))[:most]
+    return np.sort(order[first])
 
 
 def missing_targets(values: np.ndarray) -> np.ndarray:
@@ -62,9 +93,9 @@ def make_target(table: Table, name: str, values: np.ndarray, task: str) -> Targe
         place = table.place(int(missing.argmax()))
         raise Mistake(f"{table.label}: the target {name!r} has no value in {place}: fill it.")
     labels = as_labels(values)
-    words, whole = labels.dtype.kind == "U", labels.dtype.kind == "i"
+    words, whole = labels.dtype.kind == "U", labels.dtype.kind in "iu"
     if task == "regress" and words:
-        raise Mistake(f"--task regress: the target {name!r} has words, such as {labels[0]!r}.")
+        raise Mistake(f"--task regress: the target {name!r} has words, such as {str(labels[0])!r}.")
     classes = np.unique(labels)
     classify = task == "classify" or (
         task == "auto" and (words or (whole and len(classes) <= MOST_CLASSES))

@@ -26,7 +26,7 @@ from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.routing import Routed
 from modae.ensembles.votes import Scores, decide, row_disagreement, vote_shares
 from modae.estimators.parameters import check_choice
-from modae.inputs import by_rows, columns_of, gather, weights_of
+from modae.inputs import by_rows, columns_of, gather, split_weights, weights_of
 
 
 def _all_members_have(method: str, ensemble: Any) -> bool:
@@ -131,6 +131,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         sample_weight : array-like of shape (n_samples,), optional
             With metadata routing off it goes to the extractor, if that takes weights, and to all
             members, which must; with routing on, to whoever requests it.
+            Batches that were opened with ``weight=`` bring their own.
         **params : dict
             Other metadata, only with metadata routing on.
 
@@ -143,7 +144,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         self._check_names()
         require_modules(self._part("extractor"))
         require_members(self._named_parts(), "classifier", is_classifier)
-        sample_weight = gather(sample_weight)  # the members need them in memory, as they need y
+        X, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
         self._fit_routed(X, y, sample_weight, self._route(sample_weight, params))
         warn_if_equal(self.extractor_)
         return self

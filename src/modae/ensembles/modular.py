@@ -86,9 +86,10 @@ class ModularEnsemble(Composition):
 def require_in_memory(X: Any, what: str) -> None:
     """Refuse lazy data where rows are picked one by one: scikit-learn would gather them in silence."""
     if gather.dispatch(type(X)) is not gather.default:
+        method = "to_array" if hasattr(X, "to_array") else "compute"
         raise TypeError(
             f"{what} picks single rows, so X must be in memory, got a lazy {type(X).__name__}: use a "
-            "sample of the rows that fits, or X.compute() if all of them do."
+            f"sample of the rows that fits, or X.{method}() if all of them do."
         )
 
 

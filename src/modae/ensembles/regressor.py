@@ -17,7 +17,7 @@ from modae.ensembles.members import require_members, require_modules, warn_if_eq
 from modae.ensembles.modular import ModularEnsemble, Parts, require_in_memory, stacked
 from modae.ensembles.neighbors import NearestNeighborRegressor
 from modae.estimators.parameters import check_choice, check_fraction
-from modae.inputs import by_rows, check_length, columns_of, gather
+from modae.inputs import by_rows, check_length, columns_of, gather, split_weights
 
 AGGREGATES: dict[str, Any] = {"mean": np.mean, "median": np.median}
 
@@ -101,6 +101,7 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         sample_weight : array-like of shape (n_samples,), optional
             With metadata routing off it goes to the extractor, if that takes weights, and to all
             members, which must; with routing on, to whoever requests it. Not with ``calibrate``.
+            Batches that were opened with ``weight=`` bring their own.
         **params : dict
             Other metadata, only with metadata routing on, and not with ``calibrate``.
 
@@ -112,7 +113,7 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         self._check_names()
         require_modules(self._part("extractor"))
         require_members(self._named_parts(), "regressor", is_regressor)
-        sample_weight = gather(sample_weight)  # the members need them in memory, as they need y
+        X, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
         routed = self._route(sample_weight, params)
         validate_data(self, columns_of(X), skip_check_array=True)
         y = self._check_targets(X, y)

@@ -21,7 +21,7 @@ from modae.estimators.parameters import (
     resolved_components,
 )
 from modae.estimators.path import DiversityPath
-from modae.inputs import collect
+from modae.inputs import collect, columns_of
 from modae.inputs.namespaces import MEMORY
 
 
@@ -320,8 +320,12 @@ class LinearModularAutoencoder(DiversityPath, LinearModules):
         check_flag("upcast", self.upcast)
         check_non_negative("tol", self.tol)
         check_count("max_iter", self.max_iter)
+        check_random_state(self.random_state)
 
     def _collect(self, X: Any, sample_weight: Any, *, reset: bool) -> Stream:
+        columns = columns_of(X)
+        if reset and columns is not X and columns.shape[1]:  # the rows are yet to be read
+            resolved_components(self.n_components, columns.shape[1])
         new = collect(X, self, sample_weight, reset=reset, upcast=self.upcast)
         resolved_components(self.n_components, self.n_features_in_)
         if new.is_empty and reset:

@@ -9,8 +9,8 @@ import numpy as np
 from modae.export.answers import Classification, Modules, Regression, Table, affine
 from modae.export.graph import Graph
 
-SMALLEST_SCORE = -709.78
-"""Sigmoids of lower scores are 0 in float64. Where all are, scikit-learn takes the classes as equal."""
+SMALLEST_SCORES = {np.dtype(np.float32): -88.7228, np.dtype(np.float64): -709.78}
+"""Sigmoids of lower scores are 0 in Python. Where all are, scikit-learn takes the classes as equal."""
 
 FAR_BELOW = -1e4
 """So all such scores are set to this number."""
@@ -64,7 +64,8 @@ def sgd_label(graph: Graph, classifier: Any, x: Table) -> Classification:
         scores = graph.add("Concat", graph.add("Neg", scores), scores, axis=1)
     probabilities = None
     if classifier.loss == "log_loss":
-        lost = graph.add("Less", scores, graph.numbers(SMALLEST_SCORE))
+        smallest = SMALLEST_SCORES[classifier.coef_.dtype]
+        lost = graph.add("Less", scores, graph.numbers(smallest))
         kept = graph.add("Where", lost, graph.numbers(FAR_BELOW), scores)
         logarithms = graph.add("Neg", graph.add("Softplus", graph.add("Neg", kept)))
         probabilities = graph.add("Softmax", logarithms, axis=1)

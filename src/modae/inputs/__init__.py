@@ -12,6 +12,7 @@ from modae.inputs.dispatch import (
     gather,
     map_rows,
     reduce_rows,
+    split_weights,
 )
 from modae.inputs.validation import codes_of, rows_of, weights_of
 
@@ -25,5 +26,6 @@ __all__ = [
     "map_rows",
     "reduce_rows",
     "rows_of",
+    "split_weights",
     "weights_of",
 ]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from modae.inputs.sources import SAMPLE_ROWS, Piece, Source, Wanted, once_source
+from modae.inputs.tables import column_of, library_of
 
 
 def arrow(module: str = "pyarrow") -> Any:
@@ -20,6 +21,21 @@ def arrow(module: str = "pyarrow") -> Any:
         raise ImportError(
             'Parquet, Arrow and CSV files need pyarrow: pip install "modae[arrow]"'
         ) from missing
+
+
+def kept_column(table: Any, name: str) -> Any:
+    """A column that is passed through, in an array of pyarrow: gaps and time zones stay as they are."""
+    library = library_of(table)
+    if library == "pyarrow":
+        return column_of(table, name)
+    pyarrow = arrow()
+    if library == "polars":
+        return table[name].to_arrow()
+    try:
+        values = pyarrow.Array.from_pandas(table[name])
+    except pyarrow.lib.ArrowException as reason:
+        raise ValueError(f"column {name!r} cannot be kept: {reason}") from reason
+    return values.combine_chunks() if hasattr(values, "combine_chunks") else values
 
 
 @contextmanager
@@ -43,7 +59,9 @@ def _source(kind: str, path: Path, schema: Any, sample: Any, n_rows: int | None,
             for first, record in read(start, wanted, size):
                 yield Piece(record, origin, first, first)
 
-    return Source(kind, origin, pieces, sample, n_rows, tuple(schema.names))
+    with reading(origin, kind):  # names that are not UTF-8 fail here
+        names = tuple(schema.names)
+    return Source(kind, origin, pieces, sample, n_rows, names)
 
 
 def _placed(records: Iterable[Any], first: int = 0) -> Iterator[tuple[int, Any]]:
@@ -104,16 +122,28 @@ def csv_source(path: Path) -> Source:
     with reading(str(path), "CSV"), csv.open_csv(path) as file:
         schema = file.schema
         sample = next(iter(file), schema.empty_table()).slice(0, SAMPLE_ROWS)
-    whole = [field.name for field in schema if pyarrow.types.is_integer(field.type)]
+        whole = [field.name for field in schema if pyarrow.types.is_integer(field.type)]
 
     def read(start: int, wanted: Wanted | None, size: int) -> Iterator[tuple[int, Any]]:
         features = set(whole) & set(wanted.features if wanted else whole)
         types = {name: pyarrow.float64() for name in features}
         convert = csv.ConvertOptions(column_types=types, include_columns=names_in(wanted))
         with csv.open_csv(path, convert_options=convert) as opened:
-            yield from _placed(opened)
+            yield from _placed(map(_with_gaps, opened))
 
     return _source("CSV", path, schema, sample, None, read)
+
+
+def _with_gaps(record: Any) -> Any:
+    """A record batch of a CSV file where an empty text is a missing value, as it is for numbers."""
+    pyarrow, compute = arrow(), arrow("pyarrow.compute")
+    for place, column in enumerate(record.schema):
+        if pyarrow.types.is_string(column.type):
+            words = record.column(place)
+            gaps = compute.equal(words, "")
+            filled = compute.if_else(gaps, pyarrow.scalar(None, column.type), words)
+            record = record.set_column(place, column, filled)
+    return record
 
 
 FILES: dict[str, Callable[[Path], Source]] = {

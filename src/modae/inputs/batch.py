@@ -12,7 +12,7 @@ from scipy import sparse
 
 from modae.core.arrays import Array
 from modae.core.rows import Rows
-from modae.inputs.tables import joined, labelled
+from modae.inputs.tables import as_numpy, copied, first_missing, joined, labelled
 
 
 class Stretch(NamedTuple):
@@ -81,8 +81,24 @@ class Batch:
         )
 
     def copy(self) -> Batch:
-        """The same with rows in memory of their own: the next batch may overwrite them."""
-        return replace(self, rows=self.rows.copy())
+        """The same in memory of its own: the next batch may overwrite that of this one."""
+        return replace(
+            self,
+            rows=self.rows.copy(),
+            target=copied(self.target),
+            weights=copied(self.weights),
+            kept={name: copied(values) for name, values in self.kept.items()},
+        )
+
+    def whole_target(self, name: str) -> np.ndarray:
+        """The target; a label that is missing would become a class of its own."""
+        gap = first_missing(self.target)
+        if gap is not None:
+            raise ValueError(
+                f"target column {name!r}, {self.place_of(gap)} is missing: fill it, or leave the row "
+                "out."
+            )
+        return as_numpy(copied(self.target))
 
     def place_of(self, row: int) -> str:
         """Where a row of the batch is from, in words."""
@@ -148,14 +164,25 @@ def joined_batches(batches: Sequence[Batch]) -> Batch:
     first = batches[0]
     if len(batches) == 1:
         return first
+    targets = [batch.target for batch in batches]
     return replace(
         first,
         rows=joined([batch.rows for batch in batches]),
-        target=None if first.target is None else joined([batch.target for batch in batches]),
+        target=None if first.target is None else _joined_column("the target", targets),
         weights=None if first.weights is None else joined([batch.weights for batch in batches]),
-        kept={name: joined([batch.kept[name] for batch in batches]) for name in first.kept},
+        kept={
+            name: _joined_column(f"column {name!r}", [batch.kept[name] for batch in batches])
+            for name in first.kept
+        },
         stretches=tuple(stretch for batch in batches for stretch in batch.stretches),
     )
+
+
+def _joined_column(what: str, parts: Sequence[Any]) -> Any:
+    try:
+        return joined(parts)
+    except ValueError as reason:
+        raise ValueError(f"{what} {reason}") from None
 
 
 def rebatched(batches: Iterable[Batch], size: int) -> Iterator[Batch]:

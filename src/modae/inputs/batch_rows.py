@@ -21,6 +21,7 @@ from modae.inputs.dispatch import (
     gather,
     map_rows,
     reduce_rows,
+    split_weights,
 )
 from modae.inputs.tables import joined
 from modae.inputs.validation import weights_of
@@ -69,8 +70,7 @@ def _checked(batch: Batch, upcast: bool) -> Rows:
 def _given_weights(batches: Batches, estimator: BaseEstimator, sample_weight: Any) -> Array | None:
     """Weights of all rows that a caller passed beside the batches."""
     if batches.weight is not None:
-        if sample_weight is not None:
-            raise ValueError(f"sample_weight and the weights in column {batches.weight!r}: give one.")
+        _refuse_both(batches, sample_weight)
         if not has_fit_parameter(estimator, "sample_weight"):
             raise ValueError(
                 f"{type(estimator).__name__} takes no weights: open the batches without "
@@ -80,6 +80,11 @@ def _given_weights(batches: Batches, estimator: BaseEstimator, sample_weight: An
         return None
     n_rows = batches.n_rows if batches.n_rows is not None else np.size(sample_weight)
     return weights_of(sample_weight, n_rows)
+
+
+def _refuse_both(batches: Batches, sample_weight: Any) -> None:
+    if sample_weight is not None:
+        raise ValueError(f"sample_weight and the weights in column {batches.weight!r}: give one.")
 
 
 def _weights(batch: Batch, given: Array | None) -> Array | None:
@@ -137,3 +142,12 @@ def check_length_of_batches(batches: Batches, y: Any) -> None:
     """As many labels as rows, where the number of rows is known before reading."""
     if batches.n_rows is not None and batches.n_rows != len(y):
         raise ValueError(f"y must have one label for each of the {batches.n_rows} rows, got {len(y)}.")
+
+
+@split_weights.register(Batches)
+def split_weights_of_batches(batches: Batches, sample_weight: Any) -> tuple[Batches, Any]:
+    """The column of weights, and the batches without it."""
+    if batches.weight is None:
+        return batches, gather(sample_weight)
+    _refuse_both(batches, sample_weight)
+    return batches.without_weights(), batches.read_weights()

@@ -11,17 +11,19 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from scipy import sparse
 
-from modae.core.arrays import Precision
+from modae.core.arrays import Array, Precision
 from modae.core.rows import Rows
+from modae.inputs.arrow_files import kept_column
 from modae.inputs.batch import Batch, Stretch, rebatched
 from modae.inputs.opening import source_of
-from modae.inputs.roles import Roles, check_source, roles_of
-from modae.inputs.sources import Piece, Source
+from modae.inputs.roles import Roles, check_source, first_rows, roles_of
+from modae.inputs.sources import Piece, Source, from_row
 from modae.inputs.tables import (
     as_numpy,
     column_of,
     joined,
     labelled,
+    labels_of,
     library_of,
     matrix_of,
     names_of,
@@ -96,9 +98,10 @@ class Batches:
 
     def read(self, start: int = 0) -> Iterator[Batch]:
         """Batches of the rows from ``start`` on; rows before are passed over as cheaply as possible."""
+        _check_whole("start", start, 0)
         pieces = self._source.read(start, self._roles.wanted, self.batch_size)
-        parts = (self._part(piece, start) for piece in pieces)
-        return rebatched((part for part in parts if len(part)), self.batch_size)
+        pieces = from_row(pieces, start, self.n_rows)
+        return rebatched((self._part(piece, start) for piece in pieces), self.batch_size)
 
     def read_target(self) -> np.ndarray:
         """The target column as a whole; the features are not even read, where a source lets them be."""
@@ -107,7 +110,22 @@ class Batches:
                 "these batches have no target: name its column in open_batches(target=...)."
             )
         alone = replace(self._roles, features=(), weight=None, kept=(), exact=False)
-        return np.asarray(joined([as_numpy(batch.target) for batch in self._with(alone)]))
+        found = [batch.whole_target(self.target) for batch in self._with(alone)]
+        return np.asarray(joined(found)) if found else np.empty(0)
+
+    def read_weights(self) -> Array:
+        """The column of weights as a whole, without the features."""
+        if self.weight is None:
+            raise ValueError(
+                "these batches have no weights: name their column in open_batches(weight=...)."
+            )
+        alone = replace(self._roles, features=(), target=None, kept=(), exact=False)
+        found = [batch.copy().weights for batch in self._with(alone)]
+        return np.concatenate([np.empty(0), *found])
+
+    def without_weights(self) -> Self:
+        """The same batches; the column of weights is not read, and still no feature."""
+        return self._with(self._roles.without_weight())
 
     def to_array(self) -> Rows:
         """All rows in memory, as one matrix."""
@@ -132,7 +150,7 @@ class Batches:
     def sample(self) -> Rows:
         """The first rows as a matrix, made when asked for: until then, other columns may be chosen."""
         if self._sample_rows is None:
-            self._sample_rows = _sample_of(self._source, self._roles)
+            self._sample_rows = first_rows(self._source, self._roles)
         return self._sample_rows
 
     @property
@@ -179,25 +197,40 @@ class Batches:
         place = f"{piece.origin}, rows {first:,} to {first + n_rows - skipped - 1:,}"
         try:
             self._roles.check(names_of(table), shape_of(table)[1], self._source.width)
+            self._check_labels(labels_of(table))
             return self._batch(
                 table, piece.start + skipped, Stretch(piece.origin, first, n_rows - skipped)
             )
         except ValueError as reason:
             raise ValueError(f"{place}: {reason}") from None
 
+    def _check_labels(self, labels: tuple[Any, ...] | None) -> None:
+        """Columns without names are told apart by their order, and labels must not deny it."""
+        expected = labels_of(self._source.sample)
+        if self.names is None and labels != expected:
+            first, other = (
+                "counted from 0" if each is None else str(list(each)) for each in (expected, labels)
+            )
+            raise ValueError(f"the columns are {other}, and those of the first rows {first}.")
+
     def _batch(self, table: Any, start: int, stretch: Stretch) -> Batch:
         roles = self._roles
         weights = None if roles.weight is None else as_numpy(column_of(table, roles.weight))
         return Batch(
-            rows=matrix_of(table, roles.features),
+            rows=self._matrix(table),
             start=start,
             names=roles.features,
             target=None if roles.target is None else column_of(table, roles.target),
             weights=weights_of(weights, stretch.length),
-            kept={name: column_of(table, name) for name in roles.kept},
+            kept={name: kept_column(table, name) for name in roles.kept},
             stretches=(stretch,),
             library=self._library,
         )
+
+    def _matrix(self, table: Any) -> Rows:
+        """Rows; all files of a folder in one precision, whichever comes first."""
+        rows = matrix_of(table, self._roles.features)
+        return rows.astype(self.dtype, copy=False) if self._source.parts else rows
 
 
 def open_batches(
@@ -218,7 +251,8 @@ def open_batches(
     source : path, array, table, sequence, iterator, callable or Batches
         - A path: a ``.npy`` file (mapped into memory), a ``.parquet``, ``.arrow``, ``.feather`` or
           ``.csv`` file, or a folder of files of one of these kinds, in the order of the numbers in their
-          names. All but ``.npy`` need ``pip install "modae[arrow]"``.
+          names; names that begin with a dot or an underscore and notes such as a README are passed over,
+          anything else is refused. All but ``.npy`` need ``pip install "modae[arrow]"``.
         - A NumPy array or memory map, a sparse matrix, a table of pandas, polars or pyarrow, a
           ``pyarrow.dataset.Dataset``.
         - A list of batches, each an array, a sparse matrix or a table; a function without arguments that
@@ -228,7 +262,7 @@ def open_batches(
         Columns are found by name, whatever their order in a file.
     target, weight : str, optional
         Names of columns beside the features: labels for :meth:`Batches.read_target`, and weights of the
-        rows, which ``fit`` uses.
+        rows, which ``fit`` uses, in an ensemble for the extractor and the members.
     batch_size : int, optional
         Rows in a batch. None means as many as make 64 MB.
 
@@ -249,10 +283,10 @@ def open_batches(
     >>> model.transform(batches).shape
     (10000, 6)
     """
-    if batch_size is not None and (not isinstance(batch_size, (int, np.integer)) or batch_size < 1):
-        raise ValueError(f"batch_size must be an integer of at least 1, got {batch_size!r}.")
+    if batch_size is not None:
+        _check_whole("batch_size", batch_size, 1)
     if isinstance(source, Batches):
-        if (columns, target, weight, batch_size) != (None, None, None, None):
+        if any(option is not None for option in (columns, target, weight, batch_size)):
             raise ValueError("source is open already: give its options where it was opened.")
         return source
     found = source_of(source)
@@ -271,9 +305,7 @@ def default_batch_size(sample: Rows) -> int:
     return max(1, BATCH_BYTES // max(LEAST_ROW_BYTES, row_bytes))
 
 
-def _sample_of(source: Source, roles: Roles) -> Rows:
-    """The first rows as a matrix; what is wrong with them is wrong with the source."""
-    try:
-        return matrix_of(source.sample, roles.features)
-    except ValueError as reason:
-        raise ValueError(f"{source.origin}: {reason}") from None
+def _check_whole(name: str, value: Any, minimum: int) -> None:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < minimum:
+        raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}.")

@@ -1,6 +1,6 @@
 """The open dispatch by type: how each kind of data is summed up, mapped and gathered.
 
-Five questions are asked of data, and each is a function here that a new kind of data registers with:
+Six questions are asked of data, and each is a function here that a new kind of data registers with:
 
 =================  ==========================================================================
 ``reduce_rows``    what is the summary of all rows? (``fit``: sums that can be joined)
@@ -8,6 +8,7 @@ Five questions are asked of data, and each is a function here that a new kind of
 ``gather``         what are the values themselves? (features and labels for a member)
 ``columns_of``     which columns are there? (something small, with the same names)
 ``check_length``   are there as many rows as labels? (as far as can be told without reading)
+``split_weights``  which weights have the rows? (those that were given, or a column of X)
 =================  ==========================================================================
 
 The default of each is for whatever scikit-learn can read as a matrix, dense or sparse.
@@ -155,3 +156,9 @@ def columns_of(X: Any) -> Any:
 def check_length(X: Any, y: Any) -> None:
     """Refuse labels that are more or fewer than the rows."""
     check_consistent_length(X, y)
+
+
+@OpenDispatch
+def split_weights(X: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """X without weights of its own, and the weights in memory, for all parts of an ensemble alike."""
+    return X, gather(sample_weight)

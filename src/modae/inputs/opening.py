@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,14 @@ ENDINGS = (".npy", *FILES)
 """Of files that can be read."""
 
 
+NOTES = ("", ".md", ".rst", ".txt", ".html", ".pdf", ".json", ".yaml", ".yml", ".toml", ".log")
+"""Of files in a folder that are about the data, and passed over."""
+
+
 def source_of(thing: Any) -> Source:
     """A source of any kind that :func:`modae.open_batches` knows."""
     if isinstance(thing, (str, PathLike)):
+        _check_local(str(thing))
         return path_source(Path(fspath(thing)).expanduser())
     if isinstance(thing, np.ndarray) or sparse.issparse(thing) or library_of(thing) is not None:
         return table_source(thing)
@@ -39,12 +44,20 @@ def source_of(thing: Any) -> Source:
         return sequence_source(thing)
     if callable(thing):
         return callable_source(thing)
-    if isinstance(thing, Iterable):
+    if isinstance(thing, Iterable) and not isinstance(thing, (bytes, bytearray, Mapping)):
         return once_source(thing)
     raise TypeError(
         "source must be a path, an array, a table, a sequence of batches or a function that returns "
         f"one, got {type(thing).__name__}."
     )
+
+
+def _check_local(words: str) -> None:
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", words):
+        raise ValueError(
+            f"source {words!r} is a URL, and only local paths are read: pass a pyarrow.dataset.Dataset "
+            "of it, or load it first."
+        )
 
 
 def path_source(path: Path) -> Source:
@@ -53,10 +66,11 @@ def path_source(path: Path) -> Source:
         return folder_source(path)
     if not path.exists():
         raise FileNotFoundError(f"source {path} does not exist.")
-    if path.suffix == ".npy":
+    ending = path.suffix.lower()
+    if ending == ".npy":
         return npy_source(path)
-    if path.suffix in FILES:
-        return FILES[path.suffix](path)
+    if ending in FILES:
+        return FILES[ending](path)
     raise ValueError(
         f"source {path} must end in .npy, {', '.join(FILES)}, or be a folder of such files."
     )
@@ -75,24 +89,33 @@ def npy_source(path: Path) -> Source:
 
 
 def folder_source(folder: Path) -> Source:
-    """All files of a folder as one source, in the order of the numbers in their names."""
-    found = [
-        path for path in folder.iterdir() if path.is_file() and not path.name.startswith((".", "_"))
-    ]
-    kinds = sorted({path.suffix for path in found} & set(ENDINGS))
+    """All files of a folder as one source, in the order of the numbers in their names.
+
+    Names that begin with a dot or an underscore and notes (a README, say) are passed over. Whatever else
+    there is might be data, and is refused, not left out.
+    """
+    visible = [path for path in folder.iterdir() if not path.name.startswith((".", "_"))]
+    found = [path for path in visible if path.suffix.lower() not in NOTES or path.is_dir()]
+    kinds = sorted({path.suffix.lower() for path in found if path.is_file()} & set(ENDINGS))
     if len(kinds) != 1:
         many = f"files of several kinds ({', '.join(kinds)})" if kinds else "no files that can be read"
         raise ValueError(
             f"source {folder} must have files of one kind, {', '.join(ENDINGS)}; it has {many}."
         )
-    chosen = [path for path in found if path.suffix == kinds[0]]
-    return chained(folder, [path_source(path) for path in sorted(chosen, key=natural)])
+    strange = [path for path in found if path.is_dir() or path.suffix.lower() != kinds[0]]
+    if strange:
+        what = "sub-folder" if strange[0].is_dir() else "file"
+        raise ValueError(
+            f"source {folder} must have {kinds[0]} files only, and the {what} {strange[0].name} would "
+            "be left out: move it away, or open pyarrow.dataset.dataset(...)."
+        )
+    return chained(folder, [path_source(path) for path in sorted(found, key=natural)])
 
 
-def natural(path: Path) -> list[tuple[int, str]]:
-    """Sort key: part-2 comes before part-10."""
-    words = re.split(r"(\d+)", path.name)
-    return [(int(word), "") if word.isdigit() else (0, word) for word in words]
+def natural(path: Path) -> tuple[list[tuple[int, str]], str]:
+    """Sort key: part-2 comes before part-10; the name itself decides between part-1 and part-01."""
+    words = re.split(r"([0-9]+)", path.stem)
+    return [(int(word), "") if word.isdecimal() else (0, word) for word in words], path.name
 
 
 def chained(folder: Path, files: Sequence[Source]) -> Source:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
+
+from modae.core.rows import Rows
 from modae.inputs.sources import Source, Wanted
+from modae.inputs.tables import matrix_of, sliced
 
 
 @dataclass(frozen=True)
@@ -20,6 +25,8 @@ class Roles:
     weight: str | None = None
     kept: tuple[str, ...] = ()
     exact: bool = True
+    ignored: tuple[str, ...] = ()
+    """Columns that are known to be there and are not read."""
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -33,16 +40,28 @@ class Roles:
 
     def keeping(self, names: Sequence[str]) -> Roles:
         """The same with columns that are passed through, which are features only if chosen as such."""
+        if len(set(names)) < len(names):
+            raise ValueError(f"keep must name each column once, got {listed(names)}.")
         features = self.features
         if self.exact and features is not None:
             features = tuple(name for name in features if name not in names)
         return replace(self, features=features, kept=tuple(names))
+
+    def without_weight(self) -> Roles:
+        """The same without weights, for who got them before."""
+        ignored = self.ignored if self.weight is None else (*self.ignored, self.weight)
+        return replace(self, weight=None, ignored=ignored)
 
     def check(self, names: tuple[str, ...] | None, width: int, expected: int) -> None:
         """Refuse a table that does not have these columns: its names, its width, that of the source."""
         if self.features is None:
             if width != expected:
                 raise ValueError(f"there are {width} columns, and the first rows have {expected}.")
+            if names is not None:
+                raise ValueError(
+                    f"the columns have names, {listed(names)}, and those of the first rows have none: "
+                    "which is which cannot be known."
+                )
             return
         if names is None:
             raise ValueError("the columns have no names, and those of the first rows have.")
@@ -50,7 +69,8 @@ class Roles:
         missing = [name for name in needed if name not in there]
         if missing:
             raise ValueError(f"there is no column {missing[0]!r}; the columns are {listed(names)}.")
-        extra = sorted(there - set(needed), key=names.index) if self.exact else []
+        known = {*needed, *self.ignored}
+        extra = sorted(there - known, key=names.index) if self.exact else []
         if extra:
             raise ValueError(
                 f"column {extra[0]!r} is not in the first rows: name the features with columns=[...]."
@@ -87,6 +107,8 @@ def _check_choice(roles: Roles) -> None:
         raise ValueError("columns must name one feature or more.")
     if len(set(features)) < len(features):
         raise ValueError(f"columns must name each feature once, got {listed(features)}.")
+    if roles.target is not None and roles.target == roles.weight:
+        raise ValueError(f"target and weight are both {roles.target!r}: a column is one or the other.")
     for parameter, name in (("target", roles.target), ("weight", roles.weight)):
         if name is not None and name in features:
             raise ValueError(f"{parameter}={name!r} is also one of columns: it cannot be a feature too.")
@@ -99,6 +121,22 @@ def check_source(source: Source, roles: Roles) -> None:
             roles.check(part.names, part.width, source.width)
         except ValueError as reason:
             raise ValueError(f"{part.origin}: {reason}") from None
+
+
+def first_rows(source: Source, roles: Roles) -> Rows:
+    """The first rows as a matrix, in a precision that serves all files of a folder."""
+    rows = _rows_of(source.origin, source.sample, roles)
+    parts = [_rows_of(part.origin, sliced(part.sample, 0, 0), roles) for part in source.parts]
+    dtype = np.result_type(rows.dtype, *(part.dtype for part in parts))
+    return rows.astype(dtype, copy=False)
+
+
+def _rows_of(origin: str, sample: Any, roles: Roles) -> Rows:
+    """What is wrong with the first rows is wrong with the source."""
+    try:
+        return matrix_of(sample, roles.features)
+    except ValueError as reason:
+        raise ValueError(f"{origin}: {reason}") from None
 
 
 def listed(names: Sequence[str]) -> str:

@@ -7,9 +7,10 @@ pyarrow's formats are in ``arrow_files``, and ``opening`` picks the function for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,12 @@ from modae.inputs.tables import library_of, names_of, shape_of, sliced
 
 SAMPLE_ROWS = 256
 """First rows that are looked at when a source is opened: their types, and a mark to know it by."""
+
+
+READ_ALREADY = (
+    "iterator that was read already, and it cannot be read again: pass a list, a file, or a function "
+    "that returns a fresh iterator each time."
+)
 
 
 class Piece(NamedTuple):
@@ -95,33 +102,38 @@ def sequence_source(batches: Sequence[Any]) -> Source:
     def read(start: int, wanted: Wanted | None, size: int) -> Iterator[Piece]:
         return (piece for piece in numbered(tables) if piece.start + shape_of(piece.table)[0] > start)
 
-    sample = _sample_of(tables[0] if tables else None)
+    sample = _sample_of(_first_with_rows(tables)[-1:])
     return Source("sequence", "the sequence", read, sample, sum(lengths), names_of(sample))
 
 
 def callable_source(make: Callable[[], Iterable[Any]]) -> Source:
     """A function that returns the batches anew whenever they are read."""
+    last: list[Any] = [None]
+
+    def made() -> Iterator[Any]:
+        batches = make()
+        if batches is last[0] and iter(batches) is batches:
+            raise ValueError(f"source is a function that returns an {READ_ALREADY}")
+        last[0] = batches
+        return iter(batches)
 
     def read(start: int, wanted: Wanted | None, size: int) -> Iterator[Piece]:
-        return numbered(make())
+        return numbered(made())
 
-    sample = _sample_of(next(iter(make()), None))
+    sample = _sample_of(_first_with_rows(made())[-1:])
     return Source("function", "the function", read, sample, None, names_of(sample))
 
 
 def once_source(batches: Iterable[Any]) -> Source:
     """An iterator, which can be read one time only."""
     iterator = iter(batches)
-    first = next(iterator, None)
-    sample = _sample_of(first)
-    unread: list[Iterator[Any]] = [chain([first], iterator)]
+    first = _first_with_rows(iterator)
+    sample = _sample_of(first[-1:])
+    unread: list[Iterator[Any]] = [chain(first, iterator)]
 
     def read(start: int, wanted: Wanted | None, size: int) -> Iterator[Piece]:
         if not unread:
-            raise ValueError(
-                "source is an iterator that was read already, and it cannot be read again: pass a list, "
-                "a file, or a function that returns a fresh iterator."
-            )
+            raise ValueError(f"source is an {READ_ALREADY}")
         return numbered(unread.pop())
 
     return Source("iterator", "the iterator", read, sample, None, names_of(sample))
@@ -136,15 +148,44 @@ def numbered(batches: Iterable[Any]) -> Iterator[Piece]:
         start += shape_of(table)[0]
 
 
+def from_row(pieces: Iterable[Piece], start: int, n_rows: int | None) -> Iterator[Piece]:
+    """Pieces with rows from ``start`` on. A source that ends before it is not the one it was."""
+    length = n_rows or 0
+    for piece in pieces:
+        size = shape_of(piece.table)[0]
+        length = max(length, piece.start + size)
+        if size and piece.start + size > start:
+            yield piece
+    if length < start:
+        raise ValueError(
+            f"the source has {length:,} rows, the checkpoint is at row {start:,}: some are gone. Delete "
+            "the checkpoint to start afresh."
+        )
+
+
 def _as_table(batch: Any) -> Any:
+    if isinstance(batch, (str, bytes, PathLike, Mapping)):
+        raise TypeError(
+            f"a batch must be an array, a sparse matrix or a table, got {type(batch).__name__}: files "
+            "go into one folder, or into a function that opens one after the other."
+        )
     known = library_of(batch) or sparse.issparse(batch) or hasattr(batch, "__array__")
     return batch if known else np.asarray(batch)
 
 
-def _sample_of(first: Any) -> Any:
-    if first is None:
+def _first_with_rows(batches: Iterable[Any]) -> list[Any]:
+    """The first batch with rows, after those without: an empty table need not know its types."""
+    found: list[Any] = []
+    for batch in batches:
+        found.append(batch)
+        if shape_of(_as_table(batch))[0]:
+            break
+    return found
+
+
+def _sample_of(first: Sequence[Any]) -> Any:
+    if not first:
         raise ValueError("source has no batches: there would be no data.")
-    table = _as_table(first)
-    shape_of(table)
+    table = _as_table(first[0])
     sample = sliced(table, 0, SAMPLE_ROWS)
     return sample.copy() if isinstance(sample, np.ndarray) else sample  # its owner may reuse the memory

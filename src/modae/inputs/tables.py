@@ -45,6 +45,14 @@ def names_of(table: Any) -> tuple[str, ...] | None:
     return names
 
 
+def labels_of(table: Any) -> tuple[Any, ...] | None:
+    """Labels of columns that are no names, such as numbers; None if they only count the columns."""
+    if library_of(table) != "pandas" or names_of(table) is not None:
+        return None
+    labels = tuple(table.columns)
+    return None if labels == tuple(range(len(labels))) else labels
+
+
 def shape_of(table: Any) -> tuple[int, int]:
     """Rows and columns."""
     shape: tuple[int, ...] = getattr(table, "shape", ())
@@ -82,6 +90,28 @@ def as_numpy(values: Any) -> np.ndarray:
     return np.asarray(values.to_numpy(zero_copy_only=False))
 
 
+def copied(values: Any) -> Any:
+    """Values in memory of their own. Arrays of pyarrow may be a view of memory that is used again."""
+    if values is None or hasattr(values, "copy"):
+        return None if values is None else values.copy()
+    return sys.modules["pyarrow"].concat_arrays([values])
+
+
+def first_missing(values: Any) -> int | None:
+    """Index of the first value that is missing, if one is."""
+    if not isinstance(values, np.ndarray):
+        gaps = values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+    elif values.dtype.kind == "O":
+        gaps = np.array([_is_missing(value) for value in values], dtype=bool)
+    else:
+        gaps = values != values  # NaN and NaT
+    return int(np.flatnonzero(gaps)[0]) if gaps.any() else None
+
+
+def _is_missing(value: Any) -> bool:
+    return type(value).__name__ in ("NoneType", "NAType", "NaTType") or bool(value != value)
+
+
 def joined(parts: Sequence[Any]) -> Any:
     """Several matrices, or several columns, one after the other."""
     if len(parts) == 1:
@@ -90,7 +120,22 @@ def joined(parts: Sequence[Any]) -> Any:
         return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate(parts)
-    return sys.modules["pyarrow"].concat_arrays(parts)
+    return _joined_arrow(parts)
+
+
+def _joined_arrow(parts: Sequence[Any]) -> Any:
+    """Files may differ in the width of their numbers: the wider type holds both."""
+    pyarrow = sys.modules["pyarrow"]
+    arrays = [pyarrow.array(part) for part in parts]
+    if len({str(array.type) for array in arrays}) == 1:
+        return pyarrow.concat_arrays(arrays)
+    tables = [pyarrow.table([array], names=["values"]) for array in arrays]
+    try:
+        whole = pyarrow.concat_tables(tables, promote_options="permissive")
+    except pyarrow.lib.ArrowException:
+        kinds = " and ".join(dict.fromkeys(str(array.type) for array in arrays))
+        raise ValueError(f"has values of types {kinds}: convert them to one type.") from None
+    return whole.column(0).combine_chunks()
 
 
 def matrix_of(table: Any, names: Sequence[str] | None) -> Rows:
@@ -119,7 +164,7 @@ def _as_floats(matrix: Any) -> Rows:
 
 
 def _matrix_of_columns(table: Any, names: Sequence[str]) -> Array:
-    columns = [as_numpy(column_of(table, name)) for name in names]
+    columns = [_feature(table, name) for name in names]
     types = {
         _float_type(each.dtype, f"column {name!r}") for name, each in zip(names, columns, strict=True)
     }
@@ -130,6 +175,17 @@ def _matrix_of_columns(table: Any, names: Sequence[str]) -> Array:
         for place, column in enumerate(columns):
             block[:, place] = column[start : start + COPY_ROWS]
     return matrix
+
+
+def _feature(table: Any, name: str) -> np.ndarray:
+    values = column_of(table, name)
+    first = values[0] if isinstance(values, np.ndarray) and len(values) else None
+    if "decimal" in f"{getattr(values, 'type', '')} {type(first).__name__}".lower():
+        raise ValueError(
+            f"column {name!r} has decimal numbers, and features must be floats: cast it to "
+            "float64 first."
+        )
+    return as_numpy(values)
 
 
 def _float_type(dtype: np.dtype[Any], what: str) -> np.dtype[Any]:

@@ -85,11 +85,11 @@ def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
     """Weights of the rows as float64, checked; None where there are none."""
     if sample_weight is None:
         return None
-    sample_weight = on_host(sample_weight)
-    if np.iscomplexobj(sample_weight):
-        raise ValueError("sample_weight must be real numbers, got complex ones.")
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        given = np.asarray(on_host(sample_weight))
+        if np.iscomplexobj(given):
+            raise ValueError("no real numbers")
+        weights = given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as reason:
         raise ValueError(f"sample_weight must be numbers, got {sample_weight!r}.") from reason
     if weights.ndim == 0:

@@ -81,6 +81,8 @@ def transform_stream(
         raise ValueError(f"path must end in {' or '.join(WRITERS)}, got {str(path)!r}.")
     if not callable(getattr(estimator, method, None)):
         raise ValueError(f"method must be one that {type(estimator).__name__} has, got {method!r}.")
+    if method.startswith(("fit", "partial_fit", "set_")):
+        raise ValueError(f"method={method!r} would change the estimator: name one that answers.")
     if isinstance(keep, str):
         raise TypeError(f"keep must be a list of names, got the word {keep!r}.")
     batches = open_batches(source).for_model(estimator).keeping(keep)

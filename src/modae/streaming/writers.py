@@ -33,6 +33,7 @@ def npy_writer(path: Path, names: Sequence[str], kept: Sequence[str]) -> Iterato
                 _check_storable(answers, path)
                 file.write(bytes(HEADER_BYTES))
                 dtypes.append(answers.dtype)
+            _check_same_type(answers, dtypes[0], path)
             shapes.append(answers.shape)
             file.write(np.ascontiguousarray(answers, dtype=dtypes[0]).data)
 
@@ -45,6 +46,15 @@ def _check_storable(answers: np.ndarray, path: Path) -> None:
         raise ValueError(
             f"{path} cannot hold answers of type {answers.dtype}, only numbers and words: write to a "
             ".parquet file."
+        )
+
+
+def _check_same_type(answers: np.ndarray, first: np.dtype[Any], path: Path) -> None:
+    """A file has one type, that of the first answers, and no digits or letters may be cut off."""
+    if not np.can_cast(answers.dtype, first, "safe"):
+        raise ValueError(
+            f"{path}: answers are of type {answers.dtype} after some of type {first}, which cannot hold "
+            "them: give all rows in one precision."
         )
 
 
@@ -61,21 +71,46 @@ def parquet_writer(path: Path, names: Sequence[str], kept: Sequence[str]) -> Ite
     """A Parquet file with one column for each name, after those that are kept; a row group a batch."""
     pyarrow, parquet = arrow(), arrow("pyarrow.parquet")
     writers: list[Any] = []
+    dtypes: list[np.dtype[Any]] = []
     with atomic_write(path) as file:
 
         def write(beside: Mapping[str, Any], answers: np.ndarray) -> None:
+            if not writers:
+                dtypes.append(answers.dtype)
+            if answers.dtype.kind != "O":
+                _check_same_type(answers, dtypes[0], path)
             columns = answers.reshape(len(answers), -1).T
             values = [beside[name] for name in kept] + list(columns)
             table = pyarrow.table([pyarrow.array(each) for each in values], names=[*kept, *names])
             if not writers:
                 writers.append(parquet.ParquetWriter(file, table.schema))
-            writers[0].write_table(table.cast(writers[0].schema))
+            writers[0].write_table(_cast(table, writers[0].schema))
 
         try:
             yield write
         finally:
             for writer in writers:
                 writer.close()
+
+
+def _cast(table: Any, schema: Any) -> Any:
+    """A file has one type for each column: that of the first rows."""
+    try:
+        return table.cast(schema)
+    except (arrow().lib.ArrowException, ValueError, TypeError):
+        for column, (there, first) in enumerate(zip(table.schema, schema, strict=True)):
+            _check_cast(table.column(column), there, first)
+        raise
+
+
+def _check_cast(values: Any, there: Any, first: Any) -> None:
+    try:
+        values.cast(first.type)
+    except (arrow().lib.ArrowException, ValueError, TypeError) as reason:
+        raise ValueError(
+            f"keep: column {first.name!r} has values of type {there.type} that {first.type}, the type "
+            "of its first rows, cannot hold: give it one type in all rows."
+        ) from reason
 
 
 WRITERS = {".npy": npy_writer, ".parquet": parquet_writer}
