@@ -26,7 +26,12 @@ def programs_of(page):
     blocks = re.findall(r"```(python|text)\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     following = [*blocks[1:], ("", "")]
     return [
-        pytest.param(code, printed if after == "text" else "", id=f"{page}-{place}")
+        pytest.param(
+            code,
+            printed if after == "text" else "",
+            id=f"{page}-{place}",
+            marks=[pytest.mark.slow] if page == "docs/deep.md" else [],  # training takes a while
+        )
         for place, ((kind, code), (after, printed)) in enumerate(zip(blocks, following, strict=True))
         if kind == "python"
     ]

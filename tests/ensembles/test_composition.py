@@ -174,6 +174,7 @@ def test_an_unfitted_frozen_extractor_is_refused(digits):
         ModularClassifier(FrozenEstimator(LinearModularAutoencoder(2))).fit(*digits)
 
 
+@pytest.mark.slow
 @routing
 def test_a_grid_search_never_fits_a_frozen_extractor(digits, routed):
     X, y = digits

@@ -150,6 +150,7 @@ def test_a_figure_becomes_png_and_svg_and_is_closed(tmp_path):
 def writers(file):
     """Lines that write a file in another way than the atomic one."""
     calls = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
+    calls = [node for node in calls if "devnull" not in ast.unparse(node)]  # it keeps nothing
     words = [(node.lineno, getattr(node.func, "attr", getattr(node.func, "id", ""))) for node in calls]
     return [f"{file.name}:{line} {word}" for line, word in words if word in WAYS_TO_WRITE]
 
@@ -159,6 +160,6 @@ HOME = Path(modae.__file__).parent
 WRITING_FILES = [*(HOME / "reproduction").glob("*.py"), *(HOME / "cli").glob("*.py"), HOME / "demo.py"]
 
 
-@pytest.mark.parametrize("file", WRITING_FILES, ids=lambda file: file.name)
+@pytest.mark.parametrize("file", WRITING_FILES, ids=lambda file: f"{file.parent.name}/{file.name}")
 def test_one_atomic_writer_serves_all_results(file):
     assert writers(file) == []

@@ -19,7 +19,7 @@ modae.fit_stream, modae.LinearModularAutoencoder, modae.save  # loaded once, bef
 def fit(checkpoint, result):
     batches = modae.open_batches(sys.argv[1], batch_size=500)
     model = modae.LinearModularAutoencoder(4, 3, random_state=0)
-    modae.fit_stream(model, batches, checkpoint=checkpoint, every=0.01)
+    modae.fit_stream(model, batches, checkpoint=checkpoint, every=0.0)
     modae.save(model, result)
 
 for line in sys.stdin:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from functools import lru_cache
+from threading import Event, Lock
+from time import perf_counter
 from typing import Any, TypeVar
 
-from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from sklearn import config_context, get_config
 from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
+
+SMALL = 0.01
+"""Seconds. A task that takes less is not worth a thread of its own."""
 
 
 def in_threads(
@@ -25,26 +34,31 @@ def in_threads(
     if jobs == 1:
         return [function(*each) for each in arguments]
 
-    pools = ThreadpoolController()
+    pools = _pools(len(sys.modules))
     limit = _threads_of_each(jobs, pools)
     config = get_config()
+    small, turn = Event(), Lock()
 
-    def attempt(*each: Any) -> tuple[Result | None, Exception | None]:
+    def task(each: Sequence[Any]) -> Result:
         # OpenMP counts its threads for each thread that uses it, BLAS for the process. Settings of
-        # scikit-learn hold for a thread. And joblib would put a text of its own where the cause of an
-        # error was.
-        try:
-            with config_context(**config), pools.limit(limits=limit, user_api="openmp"):
-                return function(*each), None
-        except Exception as error:
-            return None, error
+        # scikit-learn hold for a thread. Small tasks are mostly Python, and would only fight for the
+        # interpreter's lock: they take turns.
+        with config_context(**config), pools.limit(limits=limit, user_api="openmp"):
+            with turn if small.is_set() else nullcontext():
+                start = perf_counter()
+                result = function(*each)
+            if perf_counter() - start < SMALL:
+                small.set()
+            return result
 
-    with pools.limit(limits=limit):
-        ends = Parallel(n_jobs=jobs, prefer="threads")(delayed(attempt)(*each) for each in arguments)
-    for _, error in ends:
-        if error is not None:
-            raise error
-    return [result for result, _ in ends]
+    with pools.limit(limits=limit), ThreadPoolExecutor(jobs) as executor:
+        return list(executor.map(task, arguments))
+
+
+@lru_cache(maxsize=1)
+def _pools(n_modules: int) -> ThreadpoolController:
+    """The pools of threads in this process. Looking for them takes long; imports may bring new ones."""
+    return ThreadpoolController()
 
 
 def _threads_of_each(jobs: int, pools: ThreadpoolController) -> int:
