@@ -130,7 +130,7 @@ def draw(curves: Sequence[Curve], path: Path) -> None:
         panel.set(title=curve.title, xlabel=curve.axis)
         panel.set_xticks(curve.sizes, [f"{size:,}" for size in curve.sizes], rotation=35)
         panel.minorticks_off()
-        panel.set_ylim(top=3 * max(max(values) for values in curve.seconds.values()))
+        panel.set_ylim(top=15 * max(max(values) for values in curve.seconds.values()))
         panel.legend(frameon=False, fontsize=8, loc="upper left")
         open_frame(panel)
     panels[0].set_ylabel("seconds")

@@ -47,13 +47,14 @@ def bagging(X: np.ndarray) -> Ratio:
 
 def classifiers(X: np.ndarray, y: np.ndarray) -> list[Ratio]:
     members = {
-        "1-NN": NearestNeighborClassifier(),
-        "logistic": LogisticRegression(max_iter=100, tol=1e-2),
-        "SVM": SVC(),
-        "forest": RandomForestClassifier(50, random_state=0),
+        "1-NN": (NearestNeighborClassifier(), 1),
+        "logistic": (LogisticRegression(max_iter=100, tol=1e-2), 10),
+        "SVM": (SVC(), 1),
+        "forest": (RandomForestClassifier(50, random_state=0), 1),
     }
     ratios = []
-    for name, member in members.items():
+    for name, (member, copies) in members.items():
+        many = np.tile(X, (copies, 1))
 
         def fitted(n_jobs: int, member: object = member) -> ModularClassifier:
             extractor = LinearModularAutoencoder(10, 10, 0.7, random_state=0)
@@ -63,9 +64,9 @@ def classifiers(X: np.ndarray, y: np.ndarray) -> list[Ratio]:
             return lambda: fitted(n_jobs)
 
         def predict(
-            n_jobs: int, fitted: Callable[[int], ModularClassifier] = fitted
+            n_jobs: int, fitted: Callable[[int], ModularClassifier] = fitted, many: np.ndarray = many
         ) -> Callable[[], object]:
-            model, many = fitted(n_jobs), np.tile(X, (4, 1))
+            model = fitted(n_jobs)
             return lambda: model.predict(many)
 
         ratios += [compared(f"fit, {name}", fit, 3), compared(f"predict, {name}", predict, 3)]
