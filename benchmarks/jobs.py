@@ -1,8 +1,8 @@
 """Two jobs against one, for everything that takes ``n_jobs``: part of ``make bench``.
 
 One job leaves all cores to BLAS, OpenMP and the queries of search trees, so two jobs cannot be twice as
-fast; they must not be slower. (Threads cost some milliseconds, which show where a call takes less than a
-tenth of a second; nothing here does.)
+fast; they must not be slower. Threads cost some milliseconds, which show where a call takes less than
+about a tenth of a second: calls here take longer.
 """
 
 from __future__ import annotations
