@@ -5,10 +5,10 @@ BIN := .venv/bin
 READY := .venv/.ready
 BENCHMARKS := core growth inputs streams wide distributed jobs metrics ensembles files deep cli nested
 
-.PHONY: help setup demo test slow check bench reproduce certify docs clean
+.PHONY: help setup demo test slow test-browser check bench reproduce certify docs clean
 
 help:            ## this list
-	@sed -n 's/^\([a-z]*\):.*## */\1\t/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## the virtual environment
 
@@ -22,10 +22,17 @@ demo: $(READY)   ## the quick tour: a tuned ensemble on digits, a table, picture
 	@$(BIN)/modae demo --out results/demo
 
 test: $(READY)   ## the tests
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not browser"
 
 slow: $(READY)   ## the tests that take longer: large problems, clusters, many interruptions
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+
+test-browser: $(READY) ## the report in a real browser; pictures of it in results/browser
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+		{ echo "These tests need a browser: apt-get install chromium chromium-driver" >&2; exit 1; }
+	@command -v npm >/dev/null || { echo "These tests need npm: apt-get install nodejs npm" >&2; exit 1; }
+	@cd tests/browser && npm install --no-package-lock --no-audit --no-fund --silent
+	$(BIN)/python -m pytest -m browser tests/browser
 
 check: $(READY)  ## lint, format, types, layers, duplicated code
 	$(BIN)/ruff check .
@@ -43,9 +50,12 @@ reproduce: $(READY) ## the paper's tables, figures and theorems on small samples
 certify: $(READY) ## the certificate on a full grid of problems; writes docs/certification.md
 	$(BIN)/python -m benchmarks.certify --out docs/certification.md
 
-docs: $(READY)   ## the documentation, in docs/_build/html
+docs: $(READY) docs/_pages/digits.html ## the documentation, in docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+docs/_pages/digits.html: $(READY) $(wildcard src/modae/report/*.py src/modae/report/assets/*)
+	@$(BIN)/python docs/pictures/report.py
+
 clean:           ## remove everything that can be made again
-	rm -rf .venv build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis results
+	rm -rf .venv build dist docs/_build docs/_pages docs/recipes tests/browser/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis results

@@ -92,10 +92,13 @@ def test_the_certificate_is_printed_with_equal_loss_and_bound(printed):
 
 
 def test_the_pictures_are_where_it_says_and_nothing_else_is_written(printed, folder):
-    named = [Path(line.strip()) for line in printed.partition("Pictures:")[2].splitlines() if line]
-    assert len(named) == 3
-    for path in named:
+    named = [
+        Path(line.strip()) for line in printed.splitlines() if line.strip().startswith("modae-demo")
+    ]
+    assert [path.suffix for path in named] == [".png"] * 3 + [".html"]
+    for path in named[:3]:
         assert (folder / path).read_bytes().startswith(b"\x89PNG")
+    assert (folder / named[3]).read_text(encoding="utf-8").startswith("<!doctype html>")
     written = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
     assert written == set(named)
 

@@ -1,4 +1,4 @@
-"""The code in the README and the docs runs, and prints what the page says."""
+"""The code in the README and on every page of docs runs, and prints what the page says."""
 
 import re
 import subprocess
@@ -8,36 +8,33 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = (
-    "README.md",
-    "docs/index.md",
-    "docs/ensembles.md",
-    "docs/files.md",
-    "docs/onnx.md",
-    "docs/scale-dask.md",
-    "docs/scale-devices.md",
-    "docs/scale-streams.md",
-    "docs/deep.md",
-)
+SLOW = {"docs/deep.md", "docs/from-pca.md"}
+"""Pages whose programs train for a while."""
+
+PROGRAM = re.compile(r"^```python\n(.*?)^```\n(?:\n?```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
+
+
+def pages():
+    """The README and all pages, by their place in the repository; recipes are run by the gallery."""
+    found = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [page.relative_to(ROOT).as_posix() for page in found]
+
+
+def read(page):
+    return (ROOT / page).read_text(encoding="utf-8")
 
 
 def programs_of(page):
-    """Each block of Python, and the block of text after it, which is what it prints."""
-    blocks = re.findall(r"```(python|text)\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
-    following = [*blocks[1:], ("", "")]
+    """Each block of Python, and the block of text right after it, which is what it prints."""
+    blocks = PROGRAM.findall(read(page))
+    marks = [pytest.mark.slow] if page in SLOW else []
     return [
-        pytest.param(
-            code,
-            printed if after == "text" else "",
-            id=f"{page}-{place}",
-            marks=[pytest.mark.slow] if page == "docs/deep.md" else [],  # training takes a while
-        )
-        for place, ((kind, code), (after, printed)) in enumerate(zip(blocks, following, strict=True))
-        if kind == "python"
+        pytest.param(code, printed, id=f"{page}-{place}", marks=marks)
+        for place, (code, printed) in enumerate(blocks)
     ]
 
 
-PROGRAMS = [program for page in PAGES for program in programs_of(page)]
+PROGRAMS = [program for page in pages() for program in programs_of(page)]
 
 
 def output_of(code, directory):
@@ -47,8 +44,10 @@ def output_of(code, directory):
     return result.stdout
 
 
-def test_every_page_has_programs():
-    assert all(programs_of(page) for page in PAGES)
+def test_programs_are_found():
+    assert all(programs_of(page) for page in ("README.md", "docs/quickstart.md", *SLOW))
+    every = sum(page.count("```python\n") for page in map(read, pages()))
+    assert len(PROGRAMS) == every
 
 
 @pytest.mark.parametrize(("code", "printed"), PROGRAMS)
@@ -57,5 +56,5 @@ def test_the_code_prints_what_the_page_says(code, printed, tmp_path):
 
 
 def test_the_test_command_is_the_one_that_continuous_integration_runs():
-    assert "make test" in (ROOT / "README.md").read_text()
+    assert "make test" in read("README.md")
     assert "make test" in (ROOT / ".ci" / "run").read_text()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from modae import deep as deep
     from modae import display as display
     from modae import metrics as metrics
+    from modae import report as report
     from modae.ensembles.classifier import ModularClassifier as ModularClassifier
     from modae.ensembles.neighbors import NearestNeighborClassifier as NearestNeighborClassifier
     from modae.ensembles.neighbors import NearestNeighborRegressor as NearestNeighborRegressor
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from modae.persistence.errors import ModelFormatError as ModelFormatError
     from modae.streaming.fitting import fit_stream as fit_stream
     from modae.streaming.transforming import transform_stream as transform_stream
+    from modae.versions import show_versions as show_versions
 
 _HOMES = {
     "BaggingAutoencoder": "modae.estimators.bagging",
@@ -49,11 +51,12 @@ _HOMES = {
     "load": "modae.persistence.api",
     "open_batches": "modae.inputs.batches",
     "save": "modae.persistence.api",
+    "show_versions": "modae.versions",
     "transform_stream": "modae.streaming.transforming",
 }
 """Public name -> module that defines it."""
 
-_SUBMODULES = frozenset({"core", "datasets", "deep", "display", "metrics"})
+_SUBMODULES = frozenset({"core", "datasets", "deep", "display", "metrics", "report"})
 
 __all__ = [
     "BaggingAutoencoder",
@@ -77,7 +80,9 @@ __all__ = [
     "load",
     "metrics",
     "open_batches",
+    "report",
     "save",
+    "show_versions",
     "transform_stream",
 ]
 

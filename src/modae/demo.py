@@ -19,13 +19,15 @@ from modae.ensembles.tuning import ModularClassifierCV
 from modae.estimators.bagging import BaggingAutoencoder
 from modae.estimators.linear import LinearModularAutoencoder
 from modae.files import atomic_write
+from modae.report.api import build
+from modae.report.page import plotly_script
 
 N_TRAIN, N_TEST = 2000, 2000
 
 
 def main(out: Path = Path("modae-demo")) -> None:
     """Tune, compare, print, draw."""
-    pyplot()  # without which there would be no pictures after the work
+    pyplot(), plotly_script()  # without which there would be nothing to look at after the work
     X, y = load_benchmark("basic", N_TRAIN + N_TEST, random_state=0, return_X_y=True)
     out.mkdir(parents=True, exist_ok=True)
     parts = train_test_split(X, y, train_size=N_TRAIN, random_state=0, stratify=y)
@@ -40,6 +42,9 @@ def main(out: Path = Path("modae-demo")) -> None:
     print(certificate(search.best_estimator_.extractor_))
     for path in draw(search, errors, parts[1], out):
         print(f"  {path}")
+    page = build(search, parts[0], parts[2], title="Handwritten digits", n_jobs=-1)
+    print("\nA page about this model, with a slider for diversity: open it in a browser.")
+    print(f"  {page.save(out / 'report.html')}")
 
 
 def path_table(search: ModularClassifierCV) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 COMMAND = "import sys\nfrom modae.cli import main\nsys.argv[0] = 'modae'\nmain()"
-COMMANDS = ("fit", "tune", "transform", "predict", "info", "export", "demo", "reproduce")
+COMMANDS = ("fit", "tune", "transform", "predict", "info", "export", "report", "demo", "reproduce")
 HELP = [["--help"], ["fit", "--help"], ["predict", "--help"], ["reproduce", "--help"]]
 
 WITHOUT = """

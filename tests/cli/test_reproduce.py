@@ -225,7 +225,7 @@ def test_fresh_measures_again(parts, command):
 
 def test_on_a_terminal_progress_is_one_line_that_comes_and_goes(parts, tmp_path):
     screen = Console(file=StringIO(), force_terminal=True, width=80)
-    verdicts = _run(["figure1", "transfer"], Setting(tmp_path), False, screen)
+    verdicts = _run(["figure1", "transfer"], Setting(tmp_path), False, None, screen)
     assert parts.ran == ["figure1", "transfer"]
     assert len(verdicts) == 2
     assert "\x1b[?25h" in screen.file.getvalue()  # the cursor is back

@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 
 from modae import LinearModularAutoencoder, ModularClassifier, ModularClassifierCV
 from modae.display import ModuleDensityDisplay
-from modae.display.densities import _panel
+from modae.display.densities import feature_densities
 from modae.display.style import PALETTE
 
 X, Y = load_iris(return_X_y=True)
@@ -88,7 +88,7 @@ DEGENERATE = {
 def test_where_there_is_no_spread_a_peak_is_drawn(name):
     values, labels = DEGENERATE[name][0], np.array(DEGENERATE[name][1])
     classes = np.unique(labels)
-    grid, curves = _panel(values, labels, classes, 400)
+    grid, curves = feature_densities(values, labels, classes, 400)
     for label, curve in zip(classes, curves, strict=True):
         own = values[labels == label]
         assert 0.9 < trapezoid(curve, grid) < 1.001  # the rest is beyond the borders
@@ -102,7 +102,7 @@ def test_where_there_is_no_spread_a_peak_is_drawn(name):
 )
 def test_every_feature_has_finite_densities(values, labels):
     labels = np.array(labels[: len(values)])
-    grid, curves = _panel(np.array(values), labels, np.unique(labels), 50)
+    grid, curves = feature_densities(np.array(values), labels, np.unique(labels), 50)
     assert (np.diff(grid) > 0).all()
     assert np.isfinite(curves).all()
     assert (curves >= 0).all()

@@ -82,8 +82,8 @@ def modae(
 ) -> None:
     """Learn diverse features from a table, and predict by a vote on them.
 
-    "modae tune DATA --target COLUMN -o MODEL" does both; "modae fit DATA -o MODEL" learns features
-    without labels. Each command ends with what to type next.
+    "modae tune DATA --target COLUMN -o MODEL" does both; "modae fit DATA -o MODEL" learns without
+    labels. Each ends with what to type next.
     """
 
 
@@ -239,6 +239,36 @@ def export(
 
 
 @app.command()
+def report(
+    model: ModelFile,
+    data: Data,
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="PAGE", help="Where to write: NAME.html.")
+    ] = "report.html",
+    target: Target = None,
+    title: Annotated[Optional[str], typer.Option(help="Heading of the page.")] = None,  # noqa: UP045
+    image: Annotated[
+        str, typer.Option(metavar="HxW", help="Size of the image that a row is; auto or none.")
+    ] = "auto",
+    rows: Annotated[int, typer.Option(metavar="N", help="Most rows to look at.")] = 3000,
+    no_header: Header = False,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Write a page about a model and a table, for people."""
+    with guard(as_json):
+        from modae.cli.reporting import ReportOptions, report_command
+        from modae.cli.talk import Talk
+
+        talk = Talk(quiet=quiet, as_json=as_json)
+        options = ReportOptions(model, data, out, target, title, image, rows, not no_header, seed, jobs)
+        talk.show(report_command(options, talk))
+
+
+@app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for pictures.")] = Path("modae-demo"),
 ) -> None:
@@ -274,10 +304,16 @@ def reproduce(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Measure again what an earlier run in --out did.")
     ] = False,
+    report: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="PAGE", help="Write a page about it too: NAME.html."),
+    ] = None,
 ) -> None:
     """Check the paper's tables, figures and theorems."""
     from modae.cli.reproduce import reproduce_command
 
     raise typer.Exit(
-        reproduce_command(what or [], full=full, out=out, source=source, jobs=jobs, fresh=fresh)
+        reproduce_command(
+            what or [], full=full, out=out, source=source, jobs=jobs, fresh=fresh, page=report
+        )
     )

@@ -14,8 +14,9 @@ from modae.cli.models import Model, load_model, match_columns
 from modae.cli.opening import open_table
 from modae.cli.output import TABLES, check_output, open_output
 from modae.cli.tables import NUMBER, Batch, Table, Wanted
-from modae.cli.talk import Report, Talk, counted, share
+from modae.cli.talk import Report, Talk
 from modae.cli.targets import missing_targets, right_labels
+from modae.estimators.wording import counted, share
 
 Columns = dict[str, Any]
 
@@ -57,7 +58,7 @@ def predict_command(options: ApplyOptions, talk: Talk) -> Report:
             "or fit it again with --target."
         )
     if model.target is not None and table.names is not None and model.target in table.names:
-        wanted = replace(wanted, target=model.target, target_words=_has_words(model, table))
+        wanted = replace(wanted, target=model.target, target_words=has_words(model, table, model.target))
     answers = Answers(model, f"predicted_{model.target}" if model.target else "predicted")
     n_rows = _write_all(options, talk, table, wanted, answers.columns_of, model, report)
     shown = answers.names if len(answers.names) < 8 else [*answers.names[:3], "...", answers.names[-1]]
@@ -124,11 +125,11 @@ class Answers:
             report.say("error", text, root_mean_square_error=error)
 
 
-def _has_words(model: Model, table: Table) -> bool | None:
+def has_words(model: Model, table: Table, target: str) -> bool | None:
     """Whether the target is read as words: the classes of the model decide, not what new rows have."""
     if not hasattr(model.last, "classes_"):
         return None
-    return np.asarray(model.last.classes_).dtype.kind in "OU" or table.kinds[str(model.target)] != NUMBER
+    return np.asarray(model.last.classes_).dtype.kind in "OU" or table.kinds[target] != NUMBER
 
 
 def _opened(options: ApplyOptions, command: str) -> tuple[Model, Table, Wanted, Report]:

@@ -20,13 +20,14 @@ from modae.cli.output import named_in_errors
 from modae.cli.problem import Problem, one_size
 from modae.cli.steps import front_steps, make_member
 from modae.cli.survey import Scales, Survey, survey
-from modae.cli.talk import Report, Talk, counted, share, size
+from modae.cli.talk import Report, Talk, size
 from modae.cli.targets import make_target
 from modae.cli.tuning import tune
 from modae.cli.wording import certificate, certificate_text, sizes_text
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.regressor import ModularRegressor
 from modae.estimators.linear import LinearModularAutoencoder
+from modae.estimators.wording import counted, share
 from modae.persistence.api import describe, save
 
 JUDGED_ROWS = 5000
@@ -210,3 +211,5 @@ def _say_saved(problem: Problem, report: Report) -> None:
         report.next(f"modae predict {out} NEW.csv -o predictions.csv")
         if not problem.options.tune and problem.target.classify:
             report.next(f"modae tune {data} --target {quote(problem.target.name)} -o {out}{same}")
+    if problem.options.data != "-":
+        report.next(f"modae report {out} {data} -o report.html")

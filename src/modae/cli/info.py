@@ -6,8 +6,9 @@ from typing import Any
 
 from modae.cli.errors import listed
 from modae.cli.models import Model, load_model
-from modae.cli.talk import Report, counted, share, size
+from modae.cli.talk import Report, size
 from modae.cli.wording import certificate, certificate_text, sizes_text
+from modae.estimators.wording import counted, share
 from modae.persistence.api import describe
 
 

@@ -13,8 +13,8 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from modae.cli.talk import share
 from modae.cli.targets import Target
+from modae.estimators.wording import share
 
 MOST_FOLDS = 5
 

@@ -66,12 +66,20 @@ class Model:
         return self.notes.get("target")
 
     def prepared(self, rows: Any) -> Any:
-        """Rows of a table after the steps, with names if the model was fitted to names."""
+        """Rows of a table after the steps."""
+        return through(self.front, self.framed(rows))
+
+    def framed(self, rows: Any) -> Any:
+        """Rows of a table with names if the model was fitted to names, and without if not."""
         if self.names is None and hasattr(rows, "columns"):
-            rows = rows.to_numpy()
-        elif self.names is not None and isinstance(rows, np.ndarray):
-            rows = pd.DataFrame(rows, columns=list(self.names))
-        return through(self.front, rows)
+            return rows.to_numpy()
+        if self.names is not None and isinstance(rows, np.ndarray):
+            return pd.DataFrame(rows, columns=list(self.names))
+        return rows
+
+    def whole(self) -> Pipeline:
+        """All steps as one estimator."""
+        return Pipeline(self.steps)
 
     @property
     def fills(self) -> bool:

@@ -11,7 +11,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from modae.cli.errors import Mistake
+from modae.cli.output import check_output
+from modae.report.page import plotly_script
 from modae.reproduction.findings import Setting
+from modae.reproduction.page import make_page
 from modae.reproduction.run import PARTS, check_source, reproduce
 from modae.reproduction.store import measured_folder
 from modae.reproduction.verdicts import DIFFERS, REPRODUCED, Verdict, summary
@@ -26,12 +30,19 @@ PRINTED = ("table1.txt", "figure2.txt")
 
 
 def reproduce_command(
-    names: Sequence[str], *, full: bool, out: Path, source: str, jobs: int, fresh: bool
+    names: Sequence[str],
+    *,
+    full: bool,
+    out: Path,
+    source: str,
+    jobs: int,
+    fresh: bool,
+    page: str | None = None,
 ) -> int:
     """Run, print, and return the exit code: 1 if a claim that was reproduced stopped holding."""
     errors, console = Console(stderr=True), Console()
     setting = Setting(out, full, source, jobs)
-    mistake = _mistake(names, setting)
+    mistake = _mistake(names, setting) or _page_mistake(page)
     if mistake:
         _say(errors, mistake)
         return MISTAKE
@@ -42,7 +53,7 @@ def reproduce_command(
         _say(errors, f"--out {out}: nothing can be written there ({error.strerror}).")
         return ENVIRONMENT
     try:
-        verdicts = _run(names, setting, fresh, errors)
+        verdicts = _run(names, setting, fresh, page, errors)
     except KeyboardInterrupt:
         again = "The same command, without --fresh," if fresh else "The same command"
         _say(errors, f"\nInterrupted. {again} goes on where this one stopped.")
@@ -52,6 +63,8 @@ def reproduce_command(
         return ENVIRONMENT
     show(verdicts, names, out, console)
     _say(console, f"{perf_counter() - start:.0f} s. Pictures and numbers are in {out}/")
+    if page is not None:
+        _say(console, f"The page is {page}: open it in a browser; it needs no network.")
     return int(any(verdict.stopped_holding for verdict in verdicts))
 
 
@@ -71,19 +84,43 @@ def _mistake(names: Sequence[str], setting: Setting) -> str:
     return ""
 
 
+def _page_mistake(page: str | None) -> str:
+    """What is wrong with ``--report``, or nothing: said before the work."""
+    if page is None:
+        return ""
+    try:
+        check_output(page, (".html", ".htm"), ())
+    except Mistake as mistake:
+        return str(mistake).replace("-o ", "--report ", 1)
+    except OSError as error:
+        return f"--report {page}: nothing can be written there ({error.strerror})."
+    return ""
+
+
 def _say(console: Console, text: str) -> None:
     """One line, however long: a path must not be cut."""
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _run(names: Sequence[str], setting: Setting, fresh: bool, errors: Console) -> list[Verdict]:
+def _run(
+    names: Sequence[str], setting: Setting, fresh: bool, page: str | None, errors: Console
+) -> list[Verdict]:
     """Run with a status line on a terminal, and with one line for each step elsewhere."""
     plain = (setting.out, setting.full, setting.source, setting.n_jobs)
     if not errors.is_terminal:
-        return reproduce(names, Setting(*plain, lambda text: _say(errors, text)), fresh=fresh)
+        return _reproduce(names, Setting(*plain, lambda text: _say(errors, text)), fresh, page)
     with errors.status("Starting") as status:
         told = Setting(*plain, lambda text: status.update(escape(text)))
-        return reproduce(names, told, fresh=fresh)
+        return _reproduce(names, told, fresh, page)
+
+
+def _reproduce(names: Sequence[str], setting: Setting, fresh: bool, page: str | None) -> list[Verdict]:
+    if page is not None:
+        plotly_script()  # whether it is there: before the work
+    verdicts = reproduce(names, setting, fresh=fresh)
+    if page is not None:
+        make_page(verdicts, setting).save(page)
+    return verdicts
 
 
 def show(verdicts: Sequence[Verdict], names: Sequence[str], out: Path, console: Console) -> None:

@@ -113,11 +113,6 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH - INDENT, break_long_words=False, break_on_hyphens=False)
 
 
-def share(value: float) -> str:
-    """A share in percent, one digit."""
-    return f"{100 * value:.1f}%"
-
-
 def size(n_bytes: int) -> str:
     """A size that people can read."""
     for unit in ("bytes", "kB", "MB"):
@@ -125,9 +120,3 @@ def size(n_bytes: int) -> str:
             return f"{n_bytes:.0f} {unit}"
         n_bytes = n_bytes / 1000  # type: ignore[assignment]
     return f"{n_bytes:.1f} GB"
-
-
-def counted(number: int, word: str) -> str:
-    """A number and its noun."""
-    plural = {"class": "classes"}.get(word, f"{word}s")
-    return f"{number:,} {word if number == 1 else plural}"

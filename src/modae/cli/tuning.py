@@ -9,11 +9,11 @@ import numpy as np
 from modae.cli.errors import Mistake
 from modae.cli.judging import Score, best_plain_pca, make_splits
 from modae.cli.problem import Problem, check_sizes
-from modae.cli.talk import counted, share
 from modae.cli.targets import rare_classes
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.tuning import ModularClassifierCV
 from modae.estimators.linear import LinearModularAutoencoder
+from modae.estimators.wording import counted, share
 
 TUNED_ROWS = 20_000
 """Rows on which candidates are compared; the chosen one is then fitted to all."""

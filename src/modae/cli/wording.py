@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from modae.cli.talk import counted
+from modae.estimators.wording import bounded_loss, closeness, counted
 
 
 def sizes_text(model: Any) -> str:
@@ -30,8 +30,5 @@ def certificate(extractor: Any) -> dict[str, Any]:
 
 def certificate_text(extractor: Any) -> str:
     """The same in words."""
-    gap = max(float(extractor.optimality_gap_), 0.0)
-    close = "the optimum" if extractor.attainment_ == "attained" else f"gap {gap:.1e} of the variance"
-    smallest = 1e-12 * float(extractor.total_variance_)  # below it digits are round-off
-    loss, bound = (0.0 if x < smallest else x for x in (extractor.loss_, extractor.lower_bound_))
-    return f"loss {loss:.6g}, no modules reach less than {bound:.6g}: {close}."
+    loss, bound = bounded_loss(extractor)
+    return f"loss {loss}, no modules reach less than {bound}: {closeness(extractor)}."

@@ -19,6 +19,7 @@ from modae.deep.net import Objective
 from modae.deep.options import check_training, device_of, optimizer_class
 from modae.deep.trained import Recipe, TrainedModel
 from modae.deep.training import State, Training
+from modae.estimators.figures import KeyFigures
 from modae.estimators.model import Published
 from modae.inputs import rows_of
 
@@ -43,7 +44,7 @@ class Fitted(NamedTuple):
     model: TrainedModel
 
 
-class DeepModules(BaseEstimator):
+class DeepModules(KeyFigures, BaseEstimator):
     """A scikit-learn estimator around one :class:`modae.deep.training.Training`.
 
     Abstract: a subclass says what its network, its objective and its targets are.
@@ -226,6 +227,18 @@ class DeepModules(BaseEstimator):
         from modae.persistence.api import save  # its layouts of deep estimators import this file
 
         save(self, self.checkpoint)
+
+    def _key_figures(self) -> dict[str, str]:
+        model = self._fitted.model
+        kept = "" if model.best_epoch == model.n_epochs else f", the weights of epoch {model.best_epoch}"
+        return {
+            "Modules": f"{model.n_modules}",
+            "Diversity": f"{model.objective.diversity:g}",
+            "Epochs": f"{model.n_epochs}{kept}",
+            "Loss": f"{model.loss:.6g}",
+            "Loss of one module": f"{model.members:.6g}, on average",
+            "Loss of their mean": f"{model.of_mean:.6g}",
+        }
 
     def _check_parameters(self) -> None:
         check_training(self)

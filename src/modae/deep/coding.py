@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 
 from modae.core.arrays import Array, apart, side_by_side
 from modae.deep.base import DeepModules
+from modae.estimators.figures import modules_text
 from modae.inputs import rows_of
 
 
@@ -125,6 +126,10 @@ class CodingModules(TransformerMixin, DeepModules):
         model = self._model()
         width = range(model.n_components)
         return np.array([f"module{i}_{h}" for i in range(model.n_modules) for h in width], dtype=object)
+
+    def _key_figures(self) -> dict[str, str]:
+        model = self._fitted.model
+        return super()._key_figures() | {"Modules": modules_text((model.n_modules, model.n_components))}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -131,7 +131,10 @@ class ModuleDensityDisplay:
         rows = chosen_indices("component", component, width)
         classes = np.unique(labels)
         panels = [
-            [_panel(np.asarray(features[i])[:, h], labels, classes, n_points) for i in columns]
+            [
+                feature_densities(np.asarray(features[i])[:, h], labels, classes, n_points)
+                for i in columns
+            ]
             for h in rows
         ]
         display = cls(
@@ -181,8 +184,10 @@ class ModuleDensityDisplay:
         open_frame(ax)
 
 
-def _panel(values: Array, labels: np.ndarray, classes: np.ndarray, n_points: int) -> tuple[Array, Array]:
-    """Points along one feature, and the density of each class there."""
+def feature_densities(
+    values: Array, labels: np.ndarray, classes: np.ndarray, n_points: int
+) -> tuple[Array, Array]:
+    """Points along one feature, and the density of each class there, (classes, points)."""
     low, high = float(values.min()), float(values.max())
     span = _span(low, high)
     grid = np.linspace(low - _MARGIN * span, high + _MARGIN * span, n_points)

@@ -127,7 +127,7 @@ class ReconstructionDisplay:
             )
         rows = X[:n_rows]
         originals = rows.toarray() if issparse(rows) else np.asarray(rows)
-        shape = (len(originals), *_image_shape(image_shape, originals.shape[1]))
+        shape = (len(originals), *image_sides(image_shape, originals.shape[1]))
         every = np.asarray(extractor.reconstruct_modules(rows))
         wanted = range(min(4, len(every))) if modules is None else modules
         shown = chosen_indices("modules", wanted, len(every))
@@ -181,7 +181,7 @@ class ReconstructionDisplay:
         self.ax_.set_facecolor(_BETWEEN)
 
 
-def _image_shape(image_shape: Any, n_features: int) -> tuple[int, int]:
+def image_sides(image_shape: Any, n_features: int) -> tuple[int, int]:
     """Height and width: as given, or of a square."""
     if image_shape is None:
         side = isqrt(n_features)

@@ -335,6 +335,9 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
 
         return {"probability": probability, "prior": prior}
 
+    def _key_figures(self) -> dict[str, str]:
+        return {"Classes": f"{len(self.classes_)}"} | super()._key_figures()
+
     @staticmethod
     def _default_member() -> NearestNeighborClassifier:
         return NearestNeighborClassifier()

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter
 
 from modae.ensembles.routing import FITTING, Routed, route_by_request, route_weights
+from modae.estimators.figures import KeyFigures
 from modae.estimators.linear import LinearModularAutoencoder
 
 Generator = np.random.RandomState | None
@@ -21,7 +22,7 @@ Generator = np.random.RandomState | None
 Named = list[tuple[str, Any]]
 
 
-class Composition(BaseEstimator):
+class Composition(KeyFigures, BaseEstimator):
     """Parameters ``extractor__...``, ``estimator__...`` and ``name__...`` of members in a list.
 
     A part left at None has the parameters of its default, and becomes one when they are set: so

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -63,6 +64,13 @@ class ModularEnsemble(Composition):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")
+
+    def _key_figures(self) -> dict[str, str]:
+        kinds = Counter(type(member).__name__ for member in self.estimators_)
+        members = ", ".join(f"{count} x {kind}" for kind, count in kinds.items())
+        # Somebody else's extractor has no figures; a frozen one passes on those of what it holds.
+        of_extractor = getattr(self.extractor_, "_key_figures", dict)
+        return {"Members": members, "Extractor": type(self.extractor_).__name__} | of_extractor()
 
     def _ask(self, method: str, features: Sequence[Array]) -> list[Any]:
         """What each fitted member says of the features of its module."""

@@ -17,6 +17,7 @@ from modae.ensembles.members import require_members, require_modules, warn_if_eq
 from modae.ensembles.modular import ModularEnsemble, Parts, require_in_memory, stacked
 from modae.ensembles.neighbors import NearestNeighborRegressor
 from modae.estimators.parameters import check_choice, check_fraction
+from modae.estimators.wording import counted
 from modae.inputs import by_rows, check_length, columns_of, gather, split_weights
 
 AGGREGATES: dict[str, Any] = {"mean": np.mean, "median": np.median}
@@ -245,6 +246,11 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         )
         self._publish_regression(self._fit_parts(train, y_train, self._route(None, {})), y)
         self.calibration_ = Calibration.of(self.predict(held), y_held)
+
+    def _key_figures(self) -> dict[str, str]:
+        held = len(self.calibration_.residuals) if hasattr(self, "calibration_") else 0
+        intervals = {"Intervals": f"from {counted(held, 'row')} held out"} if held else {}
+        return super()._key_figures() | intervals
 
     @staticmethod
     def _default_member() -> NearestNeighborRegressor:

@@ -22,6 +22,7 @@ from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.search import Search
 from modae.ensembles.selection import RULES, Outcome, choose, results_table
 from modae.estimators.parameters import check_choice
+from modae.estimators.wording import counted, share
 from modae.inputs import rows_of
 
 DIVERSITIES = tuple(round(0.1 * step, 1) for step in range(11))
@@ -304,6 +305,19 @@ class ModularClassifierCV(ClassifierMixin, Composition):
         if isinstance(extractor, FrozenEstimator):
             return FrozenEstimator(extractor.with_params(**changes(self.best_params_)))
         return clone(extractor).set_params(**self.best_params_)
+
+    def _key_figures(self) -> dict[str, str]:
+        def error(name: str) -> str:
+            mean, spread = (self.cv_results_[f"{kind}_{name}_error"] for kind in ("mean", "se"))
+            return f"{share(mean[self.best_index_])} ± {share(spread[self.best_index_])}"
+
+        tried = counted(len(self.cv_results_["params"]), "candidate")
+        figures = {
+            "Chosen diversity": f"{self.best_params_['diversity']:g}, of {tried}",
+            "Error of the vote": f"{error('ensemble')}, over {counted(self.n_splits_, 'fold')}",
+            "Error of one member": f"{error('individual')}, on average",
+        }
+        return figures | self.best_estimator_._key_figures()
 
     @staticmethod
     def _default_member() -> NearestNeighborClassifier:

@@ -135,9 +135,6 @@ class BaggingAutoencoder(LinearModules):
 
         return in_threads(leading, [(module,) for module in range(self.n_modules)], self.n_jobs)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_fitted" in vars(self)
-
     def _modules(self) -> Modules:
         return self._fitted.model.modules
 

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from modae.core.stream import Stream
+from modae.estimators.figures import CertifiedFigures
 from modae.estimators.model import SOLVERS, Fitted, LinearModel, Published, Settings
 from modae.estimators.modular import LinearModules, Modules
 from modae.estimators.parameters import (
@@ -25,7 +26,7 @@ from modae.inputs import collect, columns_of
 from modae.inputs.namespaces import MEMORY
 
 
-class LinearModularAutoencoder(DiversityPath, LinearModules):
+class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
     r"""A set of linear autoencoders trained together to be good and different.
 
     PCA gives one set of features. This gives ``n_modules`` sets of ``n_components`` features each,
@@ -307,9 +308,6 @@ class LinearModularAutoencoder(DiversityPath, LinearModules):
             "n_components": width if kept else settings.n_components,
             "diversity": settings.diversity,
         }
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_fitted" in vars(self)
 
     def _check_parameters(self) -> None:
         check_count("n_modules", self.n_modules)

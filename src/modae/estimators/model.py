@@ -179,6 +179,11 @@ class Fitted:
                 self._model.warn_if_unfinished(stacklevel=4)
             return self._model
 
+    @property
+    def is_solved(self) -> bool:
+        """Whether reading the model costs nothing."""
+        return self._model is not None
+
     def without_data(self) -> Fitted:
         """The solved model alone, to travel: the sums are D x D, the model is not."""
         return Fitted(None, self.settings, self.model, self.grows)

@@ -14,6 +14,7 @@ from modae.core.arrays import Array
 from modae.core.devices import given
 from modae.core.modules import by_module, encode, mean_reconstruction, reconstructions, row_losses
 from modae.core.rows import Rows
+from modae.estimators.figures import KeyFigures, modules_text
 from modae.inputs import by_rows, codes_of, gather, rows_of
 from modae.inputs.namespaces import check_same_place, remember_place
 
@@ -47,7 +48,7 @@ class Modules(NamedTuple):
         return row_losses(rows, self.mean, self.encoders, self.decoders, self.diversity)
 
 
-class LinearModules(TransformerMixin, BaseEstimator):
+class LinearModules(KeyFigures, TransformerMixin, BaseEstimator):
     """Codes and reconstructions by linear modules with orthonormal decoders.
 
     Abstract: a subclass says what its modules are.
@@ -182,6 +183,12 @@ class LinearModules(TransformerMixin, BaseEstimator):
         free = copy(self)
         remember_place(free, None)
         return free
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_fitted" in vars(self)
+
+    def _key_figures(self) -> dict[str, str]:
+        return {"Modules": modules_text(self._modules().encoders.shape)}
 
     @abstractmethod
     def _modules(self) -> Modules:

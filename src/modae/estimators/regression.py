@@ -15,13 +15,16 @@ from modae.core.arrays import Array
 from modae.core.moments import largest_spread
 from modae.core.regression import LeastSquares, Maps, least_squares, maps_of
 from modae.core.rows import Rows
+from modae.estimators.figures import CertifiedFigures
 from modae.estimators.model import LinearModel, Published, Settings, _read_only
 from modae.estimators.parameters import check_count, check_diversity, check_non_negative
 from modae.estimators.path import DiversityPath
 from modae.inputs import gather, rows_of, weights_of
 
 
-class LinearModularRegressor(DiversityPath, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class LinearModularRegressor(
+    CertifiedFigures, DiversityPath, MultiOutputMixin, RegressorMixin, BaseEstimator
+):
     r"""A set of linear regressions of low rank trained together to be good and different.
 
     Each of ``n_modules`` modules predicts several targets from ``n_components`` linear features of X:

@@ -107,6 +107,12 @@ def _question(setting: Setting, name: str, seed: int) -> dict[str, Any]:
     return {"data": name, "n_samples": n_samples, "source": str(setting.source), "seed": seed}
 
 
+def data_of(setting: Setting, name: str, most: int) -> tuple[Array, np.ndarray]:
+    """Rows of one data set, at most so many."""
+    question = _question(setting, name, 0)
+    return _data(question | {"n_samples": min(most, question["n_samples"])})
+
+
 def _data(question: dict[str, Any]) -> tuple[Array, np.ndarray]:
     return load_benchmark(
         question["data"],

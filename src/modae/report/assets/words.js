@@ -1,0 +1,74 @@
+// Reading the facts, and putting words and numbers on the page. Text is text: nothing is ever read as HTML.
+
+const facts = JSON.parse(document.getElementById("facts").textContent);
+const PALETTE = JSON.parse(document.getElementById("palette").textContent);
+const MISSING = "–";
+
+const byId = (id) => document.getElementById(id);
+
+/** An element with attributes and children; a string becomes text. */
+function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+/** The same for drawings. */
+function drawing(tag, attributes = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+/** A text as plotly must get it to show it literally: it takes tags and entities for formatting. */
+function literal(text) {
+  return String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+/** At most so many characters; the whole text is in the table of numbers. */
+function shortened(text, length) {
+  const characters = Array.from(String(text));
+  return characters.length <= length ? String(text) : `${characters.slice(0, length - 1).join("")}…`;
+}
+
+/** A value on the scale of its axis: fractions become percent. Missing values stay missing. */
+function scaled(value, unit) {
+  if (value === null || value === undefined) return null;
+  return unit === "%" ? Number((100 * value).toPrecision(10)) : value;
+}
+
+/** A number in words, with its unit. */
+function shown(value, unit = "", digits = 4) {
+  const number = scaled(value, unit);
+  if (number === null) return MISSING;
+  if (typeof number !== "number") return String(number);
+  const text = String(Number(number.toPrecision(digits))).replaceAll("-", "−");
+  return unit && unit !== "%" ? `${text}\u00a0${unit}` : `${text}${unit}`;
+}
+
+/** A label of an axis, with its unit in brackets. */
+function withUnit(label, unit) {
+  return unit ? `${label} (${unit})` : label;
+}
+
+/** What a chart says at a diversity: one text for each, or one for all. */
+function summaryAt(chart, index) {
+  return Array.isArray(chart.summary) ? (chart.summary[index] ?? "") : (chart.summary ?? "");
+}
+
+/** Smallest and largest of all numbers in nested lists; [0, 1] if there are none. */
+function extent(nested) {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const value of [nested].flat(Infinity)) {
+    if (value === null || value === undefined) continue;
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return low <= high ? [low, high] : [0, 1];
+}

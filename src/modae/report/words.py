@@ -1,0 +1,168 @@
+"""The top of the page: what was fitted and how good it is, in words and three numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from modae.core.arrays import Array
+from modae.estimators.wording import counted
+from modae.metrics import redundancy
+from modae.report.errors import error_text
+from modae.report.spectrum import certificate_numbers
+from modae.report.subject import Subject
+from modae.report.trials import BAGGING, Trials, mean_and_error
+
+Number = dict[str, str]
+
+
+def summary_words(subject: Subject, trials: Trials | None) -> list[str]:
+    """Sentences on the model, the data, and what came out."""
+    sentences = [_model(subject), _data(subject)]
+    if trials is not None:
+        sentences.append(_verdict(subject, trials))
+    elif subject.parts.ensemble is not None:
+        why = (
+            "No labels were given"
+            if subject.labels is None
+            else "The labels are too few, or a class has one row"
+        )
+        sentences.append(f"{why}, so this page says nothing about errors.")
+    return sentences
+
+
+def _model(subject: Subject) -> str:
+    extractor, ensemble = subject.extractor, subject.parts.ensemble
+    text = f"{extractor.n_modules} modules of {counted(extractor.n_components_, 'component')} each"
+    if hasattr(extractor, "diversity"):
+        text += f", trained together with diversity {extractor.diversity:g}"
+    text += f" ({type(extractor).__name__})"
+    if ensemble is None:
+        return f"{text}."
+    members = " or ".join(sorted({type(member).__name__ for member in ensemble.estimators_}))
+    end = "they vote" if subject.parts.kind == "classify" else "their mean is the answer"
+    return f"{text}. On the features of each a {members} is trained, and {end}."
+
+
+def _data(subject: Subject) -> str:
+    n_columns = len(subject.names)
+    some = (
+        ""
+        if subject.n_shown == subject.n_rows
+        else f"; {subject.n_shown:,} of them, drawn at random, were looked at"
+    )
+    text = f"{subject.n_rows:,} rows with {n_columns:,} columns"
+    if subject.parts.kind == "classify" and subject.classes is not None:
+        text += f" and {len(subject.classes)} classes"
+    return f"Data: {text}{some}."
+
+
+def _verdict(subject: Subject, trials: Trials) -> str:
+    mean = float(trials.ensemble[subject.start].mean())
+    alone = float(trials.individual[subject.start].mean())
+    told = error_text(mean, trials.classify), error_text(alone, trials.classify)
+    if trials.classify:
+        return f"The vote is wrong on {told[0]} of the rows, one member alone on {told[1]}."
+    return f"The ensemble is off by {told[0]} (root mean square), one member alone by {told[1]}."
+
+
+def summary_numbers(subject: Subject, trials: Trials | None) -> list[Number]:
+    """Three numbers: errors against the baselines, or what modules keep and share; the certificate."""
+    numbers = _features(subject) if trials is None else _errors(subject, trials)
+    certificate = certificate_numbers(subject.extractor)
+    return [*numbers, *([certificate] if certificate else [])]
+
+
+def _errors(subject: Subject, trials: Trials) -> list[Number]:
+    own = trials.ensemble[subject.start]
+    plain = {name: each for name, each in trials.baselines.items() if name != BAGGING}
+    label = "error of the vote" if trials.classify else "root mean square error"
+    against = [
+        f"{name.replace('one PCA', 'One PCA')}, same {_one(trials)}: {_told(each, trials)}; "
+        f"{_difference(each - own, trials)}."
+        for name, each in plain.items()
+    ]
+    bagging = trials.baselines[BAGGING]
+    return [
+        {
+            "value": error_text(float(own.mean()), trials.classify),
+            "label": label,
+            "words": " ".join(against),
+        },
+        {
+            "value": error_text(float(bagging.mean()), trials.classify),
+            "label": "error of Bagging Autoencoders",
+            "words": f"As many modules, each a PCA of other rows: {_difference(bagging - own, trials)}.",
+        },
+    ]
+
+
+def _one(trials: Trials) -> str:
+    return "classifier" if trials.classify else "regressor"
+
+
+def _told(values: Array, trials: Trials) -> str:
+    return error_text(float(values.mean()), trials.classify)
+
+
+def _difference(gain: Array, trials: Trials) -> str:
+    """How much better, with a paired standard error over the folds."""
+    mean, error = map(float, mean_and_error(gain))
+    unit = " points" if trials.classify else ""
+    scale = 100.0 if trials.classify else 1.0
+    digits = ".1f" if trials.classify else ".3g"
+    if abs(mean) <= 2.0 * error or mean == 0.0:
+        return f"no clear difference ({scale * mean:{'+' + digits}}{unit} ± {scale * error:{digits}})"
+    better = "better" if mean > 0 else "worse"
+    return f"this model is {scale * abs(mean):{digits}}{unit} {better} (± {scale * error:{digits}})"
+
+
+def _features(subject: Subject) -> list[Number]:
+    extractor, numbers = subject.extractor, []
+    if hasattr(extractor, "explained_variance_ratio_of_mean_"):
+        kept = float(extractor.explained_variance_ratio_of_mean_)
+        alone = float(np.mean(extractor.explained_variance_ratio_))
+        words = f"One module on average: {100 * alone:.1f}%. {_plain_pca(extractor)}"
+        numbers.append(
+            {
+                "value": f"{100 * kept:.1f}%",
+                "label": "of the variance kept by all modules",
+                "words": words.strip(),
+            }
+        )
+    if int(extractor.n_modules) > 1 and subject.n_shown > 3:
+        value, _ = redundancy(extractor, subject.rows, n_samples=400, random_state=0)
+        words = "1 if all modules say the same; lower if they differ."
+        numbers.append(
+            {"value": f"{value:.2f}", "label": "distance correlation of two modules", "words": words}
+        )
+    return numbers
+
+
+def _plain_pca(extractor: Any) -> str:
+    """What PCA with as many components as one module keeps: known from the spectrum."""
+    total = float(extractor.total_variance_)
+    if not total:
+        return ""
+    kept = float(extractor.eigenvalues_[: extractor.n_components_].sum()) / total
+    return f"PCA with {extractor.n_components_} components: {100 * kept:.1f}%."
+
+
+def live_words(subject: Subject, trials: Trials | None) -> list[str]:
+    """One sentence for each diversity, beside the slider."""
+    return [_live(subject, trials, place) for place in range(len(subject.diversities))]
+
+
+def _live(subject: Subject, trials: Trials | None, place: int) -> str:
+    own = " (this model)" if place == subject.start and len(subject.diversities) > 1 else ""
+    text = f"Diversity {subject.diversities[place]:g}{own}: "
+    if trials is not None:
+        both, alone = (float(each[place].mean()) for each in (trials.ensemble, trials.individual))
+        told = error_text(both, trials.classify), error_text(alone, trials.classify)
+        return f"{text}ensemble error {told[0]}, one member {told[1]}."
+    model = subject.models[place]
+    if hasattr(model, "explained_variance_ratio_of_mean_"):
+        kept = float(model.explained_variance_ratio_of_mean_)
+        return f"{text}all modules keep {100 * kept:.1f}% of the variance."
+    return f"{text}{model.n_modules} modules."

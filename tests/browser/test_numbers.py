@@ -1,0 +1,85 @@
+"""Tables below the charts against the facts, and names that must appear as they are."""
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from browser.pages import PAGES
+from report.example_facts import HOSTILE
+
+pytestmark = pytest.mark.browser
+NAMES = [name for name, _ in PAGES]
+
+
+def shown(value, unit=""):
+    """A number as the page must write it: percent for fractions, at most four digits."""
+    if value is None:
+        return "\N{EN DASH}"
+    number = float(f"{100 * value if unit == '%' else value:.4g}")
+    if 0 < abs(number) < 1e-6:
+        mantissa, exponent = f"{number:e}".split("e")
+        text = f"{float(mantissa):g}e{int(exponent)}"
+    else:
+        text = f"{number:.12f}".rstrip("0").rstrip(".")
+    return text.replace("-", "\N{MINUS SIGN}") + unit
+
+
+def expected(chart, index):
+    """The cells of the tables below a chart, row by row, without those of headers."""
+    unit = chart.get("unit", "")
+    if chart["kind"] == "curves":
+        lines = [
+            (line["values"][index], (line["error"] or [None] * 99)[index]) for line in chart["lines"]
+        ]
+        entries = lines + [(level["value"], level["error"]) for level in chart["levels"]]
+        errors = any(error is not None for _, error in entries)
+        return [[shown(each, unit) for each in entry[: 1 + errors]] for entry in entries]
+    if chart["kind"] == "map":
+        return [[shown(row[index], unit)] for row in chart["values"]]
+    if chart["kind"] == "bars":
+        return [[shown(value, unit)] for value in chart["values"][index]]
+    if chart["kind"] == "matrix":
+        return [[shown(value, unit) for value in row] for row in chart["values"][index]]
+    if chart["kind"] == "scatter":
+        return [[shown(x), shown(y)] for x, y in zip(chart["x"], chart["y"][index], strict=True)]
+    return [
+        [shown(curve[at]) for curve in panel["curves"][index]]
+        for panel in chart["panels"]
+        for at in range(0, len(panel["grid"][index]), -(-len(panel["grid"][index]) // 40))
+    ]
+
+
+def cells(page, figure):
+    return page.run(
+        "return [...arguments[0].querySelectorAll('details tbody tr')].map((row) =>"
+        " [...row.querySelectorAll('td')].map((cell) => cell.textContent))",
+        figure,
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_numbers_are_those_of_the_facts(open_page, name):
+    page = open_page(name)
+    for study in range(len(page.facts["studies"])):
+        page.choose(study)
+        page.open_details()
+        for key in (Keys.HOME, Keys.END) if name != "single" else ("",):
+            key and page.press("#diversity", key)
+            index = page.body("index")
+            page.wait(lambda index=index: page.opened() <= {index})
+            for chart, figure in zip(page.charts, page.all("figure"), strict=True):
+                if chart["kind"] not in {"images", "table"}:
+                    assert cells(page, figure) == expected(chart, int(index)), chart["title"]
+
+
+def test_hostile_names_are_words(open_page):
+    page = open_page("hostile")
+    assert page.texts("h1") == [HOSTILE]
+    assert page.texts("#study h2, #study h3") == [HOSTILE] * 2
+    assert page.driver.title == HOSTILE
+    assert page.texts("main b, main i, main img, main script") == []
+    names = next(chart["rows"] for chart in page.charts if chart["kind"] == "matrix")
+    legend = page.texts("#study figure.curves .legend li")
+    assert legend[: len(names)] == names
+    short = [name if len(name) <= 16 else f"{name[:15]}…" for name in names]
+    labels = page.texts("figure.bars .xaxislayer-above text")
+    assert [text.replace("\u00a0", " ") for text in labels] == short

@@ -1,0 +1,82 @@
+"""The slider moves everything, and what it shows is what the facts say."""
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from browser.pages import PAGES
+
+pytestmark = pytest.mark.browser
+MOVING = [name for name, _ in PAGES if name != "single"]
+
+
+def differs(chart, last):
+    """Whether a chart must look different at the first and the last diversity."""
+    if chart["kind"] in {"curves", "map"}:
+        return True
+    values = {"bars": "values", "matrix": "values", "images": "images", "scatter": "y"}
+    if chart["kind"] == "densities":
+        return any(panel["curves"][0] != panel["curves"][last] for panel in chart["panels"])
+    return (
+        chart["kind"] in values and chart[values[chart["kind"]]][0] != chart[values[chart["kind"]]][last]
+    )
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_the_keyboard_moves_every_chart(open_page, name):
+    page = open_page(name)
+    last = len(page.facts["diversities"]) - 1
+    for study in range(len(page.facts["studies"])):
+        page.choose(study)
+        page.press("#diversity", Keys.HOME)
+        first = page.drawings()
+        page.press("#diversity", Keys.END)
+        assert page.body("index") == str(last)
+        for chart, one, other in zip(page.charts, first, page.drawings(), strict=True):
+            assert (one != other) == differs(chart, last), chart["title"]
+
+
+def test_words_follow_the_slider(open_page):
+    page = open_page("everything")
+    facts = page.facts
+    page.press("#diversity", Keys.HOME)
+    for index, diversity in enumerate(facts["diversities"]):
+        page.wait(lambda index=index: page.labels() == page.summaries(index))
+        assert page.texts("#value") == [str(diversity).removesuffix(".0")]
+        assert page.find("#diversity").get_attribute("aria-valuetext") == page.texts("#value")[0]
+        assert page.texts("#live")[0] == facts["live"][index]
+        page.press("#diversity", Keys.ARROW_RIGHT)
+
+
+def test_starts_at_the_diversity_of_the_model(open_page):
+    page = open_page("everything")
+    assert page.body("index") == str(page.facts["start"])
+    assert page.find("#diversity").get_attribute("value") == str(page.facts["start"])
+
+
+def test_a_click_on_a_curve_moves_the_slider(open_page):
+    page = open_page("everything")
+    curves = page.find("figure.curves .plot")
+    page.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", curves)
+    page.click(curves, -0.48)
+    page.wait(lambda: page.body("index") == "0")
+
+
+def test_one_diversity_needs_no_slider(open_page):
+    page = open_page("single")
+    assert not page.find("#diversity").is_displayed()
+    assert page.texts("#live")[0] == page.facts["live"][0]
+
+
+def test_the_list_chooses_the_study(open_page):
+    page = open_page("everything")
+    first, second = page.facts["studies"]
+    assert page.texts("#study h2") == [first["name"]]
+    before = page.texts("#overview, #closing")
+    page.choose(1)
+    assert page.texts("#study h2") == [second["name"]]
+    assert page.texts("#study h3") == [section["title"] for section in second["sections"]]
+    assert page.texts("#overview, #closing") == before
+    assert page.texts("[role=status]") == [f"Data set: {second['name']}"]
+    assert page.texts("#live")[0] == second["live"][int(page.body("index"))]
+    headings = page.texts("main h2, main h3")
+    assert page.texts("#contents a") == headings

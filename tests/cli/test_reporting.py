@@ -1,0 +1,104 @@
+"""``modae report``: tables of every kind, what is said, and that the page is whole or absent."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from cli.calling import flowers
+from modae import LinearModularAutoencoder, save
+
+
+def facts_of(path):
+    text = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'<script[^>]*id="facts"[^>]*>(.*?)</script>', text, re.DOTALL)[1])
+
+
+def names_of(facts):
+    return [section["id"] for section in facts["studies"][0]["sections"]]
+
+
+def test_a_classifier_finds_its_target_in_the_table(desk, call):
+    answer = call("report", "vote.modae", "good.csv", "-o", "page.html")
+    assert answer.code == 0, answer.err
+    facts = facts_of(desk / "page.html")
+    assert facts["title"] == "vote.modae on good.csv"
+    assert "errors" in names_of(facts)
+    assert re.search(r"The vote is wrong on [\d.]+% of the rows", answer.out)
+    assert "page.html" in answer.out
+    assert max(map(len, answer.out.splitlines())) <= 80
+
+
+def test_the_page_knows_columns_and_classes_by_name(desk, call):
+    assert call("report", "vote.modae", "good.csv", "-o", "page.html").code == 0
+    sections = {each["id"]: each for each in facts_of(desk / "page.html")["studies"][0]["sections"]}
+    assert set(sections["looks"]["charts"][0]["rows"]) == set(flowers().columns) - {"kind"}
+    assert sections["answers"]["charts"][0]["rows"] == ["aster", "bellis", "crocus"]
+
+
+def test_a_table_without_the_target_gives_a_page_without_errors(desk, call):
+    flowers().drop(columns="kind").to_csv("new.csv", index=False)
+    assert call("report", "vote.modae", "new.csv", "-o", "page.html").code == 0
+    assert "errors" not in names_of(facts_of(desk / "page.html"))
+
+
+def test_modules_alone_take_a_target_for_the_densities(desk, call):
+    answer = call("report", "features.modae", "good.csv", "--target", "kind", "-o", "page.html")
+    assert answer.code == 0, answer.err
+    assert "densities" in names_of(facts_of(desk / "page.html"))
+    assert call("report", "features.modae", "good.csv", "-o", "page.html").code == 0
+    assert "densities" not in names_of(facts_of(desk / "page.html"))
+
+
+def test_arrays_have_their_target_at_an_index_or_a_key(desk, call):
+    rows = np.load("rows.npy")
+    labels = np.arange(len(rows)) % 3
+    save(LinearModularAutoencoder(3, 2, random_state=0).fit(rows), "array.modae")
+    np.save("both.npy", np.column_stack([labels, rows]))
+    np.savez("both.npz", rows=rows, labels=labels)
+    for data, target in (("both.npy", "0"), ("both.npz", "labels")):
+        answer = call("report", "array.modae", data, "--target", target, "-o", "page.html")
+        assert answer.code == 0, answer.err
+        assert "densities" in names_of(facts_of(desk / "page.html"))
+    assert call("report", "array.modae", "rows.npy", "-o", "page.html").code == 0
+
+
+def test_machines_get_one_object(desk, call):
+    answer = call("report", "vote.modae", "good.csv", "-o", "page.html", "--json")
+    told = json.loads(answer.out)
+    assert told["output"] == "page.html"
+    assert len(told["numbers"]) == 3
+
+
+def test_title_rows_and_seed_are_taken(desk, call):
+    options = ("--title", "My <flowers>", "--rows", "30", "--seed", "3")
+    assert call("report", "vote.modae", "good.csv", "-o", "page.html", *options).code == 0
+    facts = facts_of(desk / "page.html")
+    assert facts["title"] == "My <flowers>"
+    assert "30 of them" in facts["words"][1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("report nowhere.modae good.csv", ("nowhere.modae", "no such file")),
+        ("report vote.modae nowhere.csv", ("nowhere.csv", "no such file")),
+        ("report vote.modae good.csv -o page.pdf", ("page.pdf", ".html")),
+        ("report vote.modae good.csv -o none/page.html", ("no folder", "'none'")),
+        ("report vote.modae good.csv --image 3x", ("--image 3x", "28x28")),
+        ("report vote.modae good.csv --image 3x5", ("image_shape", "product of 6")),
+        ("report vote.modae good.csv --rows 3", ("--rows 3", "ten")),
+        ("report vote.modae good.csv --target nothing", ("--target nothing", "no such column")),
+        ("report vote.modae few.npy", ("few.npy", "4 columns", "6")),
+        ("report cut.modae good.csv", ("cut.modae",)),
+    ],
+)
+def test_mistakes_are_one_line_and_leave_nothing(desk, call, arguments, words):
+    before = sorted(desk.rglob("*"))
+    answer = call(*arguments.split())
+    assert answer.code in (2, 3)
+    lines = [line for line in answer.err.splitlines() if not line.endswith(" ...")]
+    assert len(lines) == 1
+    assert all(word in lines[0] for word in words), lines[0]
+    assert sorted(desk.rglob("*")) == before

@@ -1,0 +1,173 @@
+"""What a page holds for every kind of model and data, and what is refused."""
+
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.decomposition import PCA
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from modae import (
+    BaggingAutoencoder,
+    LinearModularAutoencoder,
+    ModularClassifier,
+    ModularClassifierCV,
+)
+from modae.report import build
+
+STOPS = [0.0, 1.0]
+SUPERVISED = {"errors", "answers", "densities"}
+
+
+def names_of(facts):
+    return [section["id"] for section in facts["studies"][0]["sections"]]
+
+
+def test_a_classifier_has_all_sections(wine_facts):
+    wanted = ["errors", "allocation", "looks", "likeness", "densities", "answers", "loss"]
+    assert names_of(wine_facts) == wanted
+    assert len(wine_facts["numbers"]) == 3
+
+
+def test_modules_alone_have_the_same_page_without_the_parts_of_the_labels(digit_facts):
+    assert names_of(digit_facts) == ["allocation", "reconstructions", "looks", "likeness", "loss"]
+    assert len(digit_facts["numbers"]) == 3
+
+
+def test_labels_colour_the_densities_of_modules_alone(digit_modules, digits):
+    facts = build(digit_modules, *digits, diversities=STOPS).facts
+    assert SUPERVISED & set(names_of(facts)) == {"densities"}
+
+
+def test_every_chart_says_in_words_what_it_shows_at_every_diversity(
+    wine_facts, digit_facts, diabetes_facts
+):
+    for facts in (wine_facts, digit_facts, diabetes_facts):
+        for section in facts["studies"][0]["sections"]:
+            for chart in section["charts"]:
+                assert len(chart["summary"]) == len(facts["diversities"])
+                assert all(chart["summary"])
+
+
+def test_facts_are_plain_and_small(wine_facts, digit_facts, diabetes_facts):
+    for facts in (wine_facts, digit_facts, diabetes_facts):
+        assert len(json.dumps(facts, allow_nan=False)) < 300_000
+
+
+def test_an_ensemble_without_labels_says_that_it_has_none(wine_model, wine):
+    facts = build(wine_model, wine[0], diversities=STOPS).facts
+    assert not SUPERVISED & set(names_of(facts))
+    assert any("No labels were given" in sentence for sentence in facts["words"])
+
+
+def test_a_class_with_one_row_is_no_reason_to_fail(wine_model, wine):
+    X, y = wine
+    facts = build(wine_model, X, np.where(np.arange(len(y)) == 3, "rare", y), diversities=STOPS).facts
+    assert "errors" not in names_of(facts)
+    assert any("a class has one row" in sentence for sentence in facts["words"])
+
+
+def test_modules_without_a_path_have_one_diversity(digits):
+    facts = build(BaggingAutoencoder(4, 3, random_state=0).fit(digits[0]), *digits).facts
+    assert len(facts["diversities"]) == len(facts["live"]) == 1
+    assert "allocation" not in names_of(facts)
+
+
+def test_searches_frozen_modules_and_lists_of_members_are_taken_apart(wine):
+    X, y = wine
+    modules = LinearModularAutoencoder(3, 2, 0.5, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), ModularClassifier(modules))
+    grid = {"modularclassifier__extractor__diversity": [0.3, 0.6]}
+    members = [
+        ("tree", DecisionTreeClassifier(random_state=0)),
+        ("one", LogisticRegression()),
+        ("two", LogisticRegression()),
+    ]
+    scaled = StandardScaler().fit(X)
+    frozen = FrozenEstimator(modules.fit(scaled.transform(X)))
+    models = [
+        GridSearchCV(pipeline, grid, cv=2).fit(X, y),
+        make_pipeline(StandardScaler(), ModularClassifierCV(modules, diversities=[0.4], cv=2)).fit(X, y),
+        make_pipeline(StandardScaler(), ModularClassifier(modules, members, voting="soft")).fit(X, y),
+        make_pipeline(scaled, ModularClassifier(frozen)).fit(X, y),
+    ]
+    for model in models:
+        facts = build(model, X, y, diversities=[0.0]).facts
+        assert "errors" in names_of(facts)
+        assert len(facts["studies"][0]["sections"][0]["charts"][0]["levels"]) == 3
+
+
+def test_sparse_rows_and_frames_without_names_work(wine):
+    X, y = wine
+    rows = csr_array(np.asarray(X))
+    model = ModularClassifier(LinearModularAutoencoder(3, 2, random_state=0)).fit(rows, y)
+    facts = build(model, rows, y, diversities=STOPS).facts
+    chart = next(s for s in facts["studies"][0]["sections"] if s["id"] == "looks")["charts"][0]
+    assert "column 12" in chart["rows"]
+
+
+def test_rows_are_drawn_at_random_and_it_says_so(wine_model, wine):
+    facts = build(wine_model, *wine, diversities=STOPS, n_samples=100).facts
+    assert "178 rows" in facts["words"][1]
+    assert "100 of them, drawn at random" in facts["words"][1]
+
+
+def test_the_same_call_gives_the_same_page(wine_model, wine):
+    first, second = (build(wine_model, *wine, diversities=STOPS, n_samples=90).facts for _ in range(2))
+    assert first == second
+
+
+def test_jobs_do_not_change_the_page(wine_model, wine):
+    first, second = (build(wine_model, *wine, diversities=[0.0], n_jobs=jobs).facts for jobs in (1, 2))
+    assert first == second
+
+
+def test_a_page_is_written_whole_and_replaces_the_old_one(digit_modules, digits, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    report = build(digit_modules, digits[0], diversities=STOPS, title="Seven <b>& one")
+    assert report.save(path) == path
+    assert path.read_text(encoding="utf-8") == report.html
+    assert "<title>Seven &lt;b&gt;&amp; one</title>" in report.html
+    assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_names_of_columns_are_never_markup(wine):
+    X, y = wine
+    hostile = pd.DataFrame(X.to_numpy(), columns=[f"</script><b>{name}" for name in X.columns])
+    model = LinearModularAutoencoder(3, 2, random_state=0).fit(hostile)
+    assert "</script><b>" not in build(model, hostile, diversities=STOPS).html
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"image_shape": (3, 5)}, "image_shape must be"),
+        ({"image_shape": "large"}, "image_shape must be"),
+        ({"n_samples": 2}, "n_samples must be"),
+        ({"diversities": [0.5, 1.5]}, "diversity must be"),
+        ({"y": [1, 2]}, "inconsistent numbers of samples"),
+    ],
+)
+def test_what_is_wrong_is_said(digit_modules, digits, change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        build(digit_modules, digits[0], **change)
+
+
+def test_models_without_modules_are_refused(digits):
+    with pytest.raises(TypeError, match="transform_modules"):
+        build(PCA(3).fit(digits[0]), digits[0])
+
+
+def test_a_missing_plotly_is_said_before_the_work(digit_modules, digits, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    with pytest.raises(ImportError, match=r'pip install "modae\[report\]"'):
+        build(digit_modules, digits[0])

@@ -1,0 +1,103 @@
+"""Errors of the report are those of a cross-validation written out by hand."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.metrics import confusion_matrix
+from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from modae import BaggingAutoencoder, ModularClassifier, NearestNeighborClassifier
+
+FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
+
+
+def errors_of(model, data):
+    return 1.0 - cross_val_score(model, *data, cv=FOLDS)
+
+
+@pytest.fixture(scope="module")
+def chart(wine_facts, section_of):
+    return section_of(wine_facts, "errors")["charts"][0]
+
+
+def lines_of(chart):
+    return {line["name"]: line for line in chart["lines"]}
+
+
+@pytest.mark.filterwarnings("ignore:diversity=0 makes all modules equal")
+def test_each_point_is_a_whole_pipeline_fitted_again_without_the_fold(
+    chart, wine_facts, wine_model, wine
+):
+    for place, diversity in enumerate(wine_facts["diversities"]):
+        again = clone(wine_model).set_params(modularclassifier__extractor__diversity=diversity)
+        errors = errors_of(again, wine)
+        line = lines_of(chart)["the ensemble"]
+        assert line["values"][place] == pytest.approx(errors.mean(), rel=1e-3)
+        assert line["error"][place] == pytest.approx(errors.std(ddof=1) / np.sqrt(5), rel=1e-3)
+
+
+def test_the_other_line_is_the_mean_of_the_members(chart, wine_facts, wine_model, wine):
+    X, y = wine
+    place = wine_facts["start"]
+    shares = []
+    for train, test in FOLDS.split(X, y):
+        again = clone(wine_model).fit(X.iloc[train], y[train])
+        told = again[-1].predict_members(again[:-1].transform(X.iloc[test]))
+        shares.append(np.mean(told != y[test]))
+    line = lines_of(chart)["one member, on average"]
+    assert line["values"][place] == pytest.approx(np.mean(shares), rel=1e-3)
+
+
+def test_members_alone_are_the_ensemble_at_diversity_zero(chart):
+    ensemble, alone = (line["values"][0] for line in chart["lines"])
+    assert ensemble == alone
+
+
+def test_the_baselines_are_pca_of_both_sizes_and_bagging(chart, wine):
+    levels = {level["name"]: level["value"] for level in chart["levels"]}
+    member = NearestNeighborClassifier()
+    bagging = ModularClassifier(BaggingAutoencoder(5, 3, random_state=0))
+    wanted = {
+        "one PCA with 3 components": make_pipeline(StandardScaler(), PCA(3), member),
+        "one PCA with 13 components": make_pipeline(StandardScaler(), PCA(13), member),
+        "Bagging Autoencoders": make_pipeline(StandardScaler(), bagging),
+    }
+    assert set(levels) == set(wanted)
+    for name, model in wanted.items():
+        assert levels[name] == pytest.approx(errors_of(model, wine).mean(), rel=1e-3)
+
+
+def test_the_confusion_matrix_counts_rows_that_were_not_trained_on(
+    wine_facts, section_of, wine_model, wine
+):
+    chart = section_of(wine_facts, "answers")["charts"][0]
+    told = cross_val_predict(wine_model, *wine, cv=FOLDS)
+    counts = confusion_matrix(wine[1], told)
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    assert np.allclose(chart["values"][wine_facts["start"]], shares, atol=1e-3)
+    assert chart["rows"] == chart["columns"] == ["north", "south", "west"]
+
+
+def test_the_words_and_numbers_on_top_are_those_of_the_curve(chart, wine_facts):
+    error = lines_of(chart)["the ensemble"]["values"][wine_facts["start"]]
+    assert wine_facts["numbers"][0]["value"] == f"{100 * error:.1f}%"
+    assert f"{100 * error:.1f}%" in wine_facts["words"][2]
+    assert f"{100 * error:.1f}%" in wine_facts["live"][wine_facts["start"]]
+
+
+def test_the_slider_starts_at_the_diversity_of_the_model(wine_facts):
+    assert wine_facts["diversities"] == [0.0, 0.4, 0.7, 1.0]
+    assert wine_facts["diversities"][wine_facts["start"]] == 0.7
+    assert "this model" in wine_facts["live"][wine_facts["start"]]
+
+
+def test_regressors_are_judged_in_the_unit_of_the_target(diabetes_facts, section_of):
+    chart = section_of(diabetes_facts, "errors")["charts"][0]
+    assert chart["unit"] == ""
+    assert 40 < min(lines_of(chart)["the ensemble"]["values"]) < 80
+    scatter = section_of(diabetes_facts, "answers")["charts"][0]
+    assert scatter["kind"] == "scatter"
+    assert np.shape(scatter["y"]) == (len(diabetes_facts["diversities"]), len(scatter["x"]))

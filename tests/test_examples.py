@@ -1,0 +1,37 @@
+"""Every recipe runs as a script, in an empty folder, without a warning."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+SCRIPTS = sorted(EXAMPLES.glob("*.py"))
+
+
+def test_there_are_recipes():
+    assert len(SCRIPTS) >= 10
+    assert (EXAMPLES / "GALLERY_HEADER.rst").is_file()
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_recipe_is_short_and_has_a_title(script):
+    lines = script.read_text(encoding="utf-8").splitlines()
+    assert len(lines) < 90
+    assert lines[0] == '"""'
+    assert lines[2] == "=" * len(lines[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_recipe_runs_and_leaves_nothing_behind(script, tmp_path):
+    command = [sys.executable, "-W", "error", str(script)]
+    environment = os.environ | {"MPLBACKEND": "Agg"}
+    found = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=300
+    )
+    assert found.returncode == 0, found.stderr
+    assert found.stdout
+    assert not list(tmp_path.iterdir())
