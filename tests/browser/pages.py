@@ -8,6 +8,7 @@ from modae import LinearModularAutoencoder, ModularClassifier, ModularRegressor
 from modae.report import build
 from modae.report.page import render
 from report import example_facts
+from reproduction.made_page import made_page
 
 STOPS = [0.0, 0.3, 1.0]
 """Few, because each takes time; the model's own is added."""
@@ -46,6 +47,11 @@ def features(file):
     build(LinearModularAutoencoder(5, 6, 0.8, random_state=0).fit(X), X, diversities=STOPS).save(file)
 
 
+def reproduction(file):
+    """Several data sets, and a table of claims."""
+    made_page(["basic", "background_images", "convex"], 200).save(file)
+
+
 PAGES = [
     ("everything", written(example_facts.facts)),
     ("single", written(example_facts.single)),
@@ -54,4 +60,5 @@ PAGES = [
     ("wine", wine),
     ("diabetes", diabetes),
     ("features", features),
+    ("reproduction", reproduction),
 ]

@@ -9,6 +9,7 @@ from PIL import Image
 from sklearn.linear_model import LinearRegression
 
 from modae.metrics import distance_correlation, redundancy
+from modae.report import build
 from modae.report.images import image_shape_of
 from modae.report.looks import looks
 from modae.report.png import GREYS, encoded
@@ -75,7 +76,7 @@ def test_pictures_are_the_images_and_their_reconstructions(
     rows = digits[0][: len(images[0])]
     low, high = rows.min(), rows.max()
     step = 255 / (GREYS - 1)
-    wanted = [rows, *digit_modules.reconstruct_modules(rows)[:4]]
+    wanted = [rows, *digit_modules.reconstruct_modules(rows)]
     for column, expected in enumerate(wanted):
         for row in range(len(rows)):
             picture = _decoded(images[place][row][column])
@@ -123,3 +124,21 @@ def test_columns_have_their_names_and_modules_their_numbers(wine_facts, wine, se
     assert sorted(chart["rows"]) == sorted(wine[0].columns)
     assert chart["columns"] == [f"module {number}" for number in range(1, 6)]
     assert "alcohol" in chart["summary"][0] or "flavanoids" in chart["summary"][0]
+
+
+def test_the_error_of_a_class_is_what_its_row_has_beside_the_diagonal(wine_facts, section_of):
+    confusion, by_class = section_of(wine_facts, "answers")["charts"]
+    wrong = 1.0 - np.diagonal(np.array(confusion["values"]), axis1=1, axis2=2)
+    assert np.allclose(by_class["values"], wrong, atol=2e-3)
+    assert by_class["range"][1] >= np.max(wrong)
+
+
+def test_densities_show_a_feature_in_which_modules_differ(section_of, digits, digit_modules):
+    model = digit_modules.with_diversity(0.3)
+    facts = build(model, *digits, diversities=[0.0]).facts
+    (chart,) = section_of(facts, "densities")["charts"]
+    first, second, _ = (panel["curves"] for panel in chart["panels"])
+    assert first[0] == second[0]  # at diversity 0 all modules are the same
+    assert first[facts["start"]] != second[facts["start"]]
+    assert model.allocation_[0] == pytest.approx(1.0)  # the first feature would be the same in all
+    assert "feature 1" not in chart["panels"][0]["title"]

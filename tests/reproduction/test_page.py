@@ -1,47 +1,20 @@
 """The page of the reproduction: six data sets, every claim, and numbers that are those of the sweeps."""
 
 import json
-from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from modae.reproduction import page
-from modae.reproduction.findings import Setting
-from modae.reproduction.sweep import FULL_SIZES, Sweep
-from modae.reproduction.verdicts import DIFFERS, REPRODUCED, Verdict, claims
-
-GRID = np.linspace(0.0, 1.0, 21).round(2)
-
-
-def made(name):
-    """Least error at 0.55, three runs."""
-    ensemble = 0.1 + (GRID - 0.55) ** 2 + np.array([-0.01, 0.0, 0.01])[:, None]
-    return Sweep(
-        name,
-        GRID,
-        ensemble=ensemble,
-        individual=ensemble + 0.1,
-        bagging=np.array([0.14, 0.15, 0.16]),
-        faithfulness=np.zeros((2, 21, 2)),
-        redundancy=np.zeros((2, 21, 2)),
-    )
+from modae.reproduction.verdicts import DIFFERS, REPRODUCED, claims
+from reproduction.made_page import made_page
 
 
 @pytest.fixture(scope="module")
 def facts():
-    """Of measurements that are made up, with real images."""
-    measured = [made(name) for name in list(FULL_SIZES)[-2:]]
-    verdicts = [Verdict(claim, "found", REPRODUCED, REPRODUCED) for claim in claims("figure2")]
-    verdicts[0] = replace(verdicts[0], verdict=DIFFERS)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page, "sweeps", lambda setting: measured)
-        patch.setattr(page, "MOST_ROWS", 200)
-        return page.make_page(verdicts, Setting(out=None)).facts
+    return made_page(["rectangles", "convex"], 200).facts
 
 
 def test_there_is_a_panel_and_a_study_for_each_data_set(facts):
-    assert [study["name"] for study in facts["studies"]] == ["rectangles", "convex"]
+    assert [study["name"] for study in facts["studies"]] == ["Rectangles", "Convex"]
     assert [chart["title"] for chart in facts["overview"][0]["charts"]] == ["Rectangles", "Convex"]
 
 

@@ -24,6 +24,9 @@ SCHEMA = "schema.json"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The same date in every archive, so that bytes do not depend on the day."""
 
+LOSS_MODULES = {"_loss": "sklearn._loss._loss"}
+"""scikit-learn below 1.9 built these compiled classes without their package in the name."""
+
 
 def write_blob(graph: Any) -> bytes:
     """The archive of a graph of plain objects.
@@ -71,6 +74,8 @@ class _Names:
         if number in self.nodes:
             return {"__id__": self.nodes[number]}
         node["__id__"] = self.nodes[number] = len(self.nodes) + 1
+        if node["__loader__"] == "LossNode":
+            node["__module__"] = LOSS_MODULES.get(node["__module__"], node["__module__"])
         if "file" in node:
             node["file"] = self.files.setdefault(node["file"], f"{len(self.files) + 1}.npy")
         for holder, key in children(node):

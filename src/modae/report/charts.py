@@ -72,9 +72,16 @@ def path_map(
 
 
 def bars(
-    title: str, values: Any, names: Sequence[str], *, x_label: str, y_label: str, summary: Summary
+    title: str,
+    values: Any,
+    names: Sequence[str],
+    *,
+    x_label: str,
+    y_label: str,
+    summary: Summary,
+    top: float = 1.0,
 ) -> Chart:
-    """A share for each name, at each diversity."""
+    """A share for each name, at each diversity; all on one scale from 0 to ``top``."""
     return {
         "kind": "bars",
         "title": title,
@@ -83,7 +90,7 @@ def bars(
         "unit": "%",
         "names": list(names),
         "values": rounded(values),
-        "range": [0.0, 1.0],
+        "range": rounded([0.0, top]),
         "summary": summary,
     }
 

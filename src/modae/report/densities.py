@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from modae.core.arrays import Array
@@ -24,11 +26,12 @@ def density_section(subject: Subject) -> Section | None:
     places = subject.first(MOST_ROWS)
     rows, labels = subject.at(places), np.asarray(subject.labels)[places]
     classes = _most_frequent(labels)
-    paths = [_panels(model, rows, labels, classes) for model in subject.models]
-    names = module_names(len(paths[0]))
+    shown = _telling_feature(subject.extractor, rows, labels)
+    paths = [_panels(model, rows, labels, classes, shown) for model in subject.models]
+    names = [f"{name}, feature {shown + 1}" for name in module_names(len(paths[0]))]
     panels = [
         {
-            "title": f"{name}, first feature",
+            "title": name,
             "grid": rounded([panels[place][0] for panels in paths]),
             "curves": _heights([panels[place][1] for panels in paths]),
         }
@@ -41,7 +44,7 @@ def density_section(subject: Subject) -> Section | None:
         "classes": [str(label) for label in classes],
         "panels": panels,
         "summary": [
-            f"Best separated by the first feature, at diversity {diversity:g}: "
+            f"Best separated at diversity {diversity:g}: "
             + "; ".join(
                 _apart(name, *panel, classes) for name, panel in zip(names, panels_at, strict=True)
             )
@@ -49,8 +52,8 @@ def density_section(subject: Subject) -> Section | None:
         ],
     }
     words = (
-        "Each panel shows one feature of one module. Where two curves lie apart, this feature tells the "
-        "two classes apart. Diverse modules separate different classes."
+        "Each panel shows the same feature of another module, the one in which modules differ most and "
+        "classes lie apart. Where two curves lie apart, the feature tells the two classes apart."
     )
     if len(classes) < len(subject.classes):
         words += f" The {len(classes)} most frequent of {len(subject.classes)} classes are shown."
@@ -70,10 +73,31 @@ def _most_frequent(labels: np.ndarray) -> np.ndarray:
 
 
 def _panels(
-    model: object, rows: object, labels: np.ndarray, classes: np.ndarray
+    model: Any, rows: Any, labels: np.ndarray, classes: np.ndarray, shown: int
 ) -> list[tuple[Array, Array]]:
     features = module_features(model, rows)[:N_MODULES]
-    return [feature_densities(np.asarray(each)[:, 0], labels, classes, N_POINTS) for each in features]
+    return [
+        feature_densities(np.asarray(each)[:, shown], labels, classes, N_POINTS) for each in features
+    ]
+
+
+def _telling_feature(model: Any, rows: Any, labels: np.ndarray) -> int:
+    """Which feature to show: one that separates the classes, and is not the same in every module."""
+    features = [np.asarray(each, dtype=float) for each in module_features(model, rows)[:N_MODULES]]
+    width = min(each.shape[1] for each in features)
+    stack = np.stack([_scaled(each[:, :width]) for each in features])
+    alike = np.abs(np.einsum("inh,jnh->ijh", stack, stack) / stack.shape[1])
+    between = sum(
+        np.mean(labels == k) * stack[:, labels == k].mean(axis=1) ** 2 for k in np.unique(labels)
+    )
+    differ = 1.0 - (alike.sum(axis=(0, 1)) - len(stack)) / max(len(stack) * (len(stack) - 1), 1)
+    return int(np.argmax(np.mean(between, axis=0) * differ))
+
+
+def _scaled(features: Array) -> Array:
+    spread = features.std(axis=0)
+    scaled: Array = (features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return scaled
 
 
 def _apart(name: str, grid: Array, curves: Array, classes: np.ndarray) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
-from modae.report.charts import Chart, Section, curves, level, line, matrix, rounded, section
+from modae.report.charts import Chart, Section, bars, curves, level, line, matrix, rounded, section
 from modae.report.subject import Subject
 from modae.report.trials import Trials, mean_and_error
 
@@ -87,7 +87,24 @@ def _confusion(subject: Subject, trials: Trials) -> Section:
         square=True,
         summary=[_worst(table, labels) for table in tables],
     )
-    return section("answers", "What is taken for what", words, [chart])
+    return section("answers", "What is taken for what", words, [chart, _by_class(shares, labels)])
+
+
+def _by_class(shares: list[np.ndarray], labels: np.ndarray) -> Chart:
+    """Errors of the single classes, on one scale for all diversities."""
+    wrong = np.array([1.0 - np.diag(each) for each in shares])
+    hardest = [
+        f"Hardest class: {labels[each.argmax()]}, {100 * each.max():.1f}% wrong." for each in wrong
+    ]
+    return bars(
+        "Error of each class",
+        wrong,
+        [str(label) for label in labels],
+        x_label="true class",
+        y_label="wrong rows of the class",
+        top=1.05 * max(float(wrong.max()), 0.01),
+        summary=hardest,
+    )
 
 
 def _worst(table: np.ndarray, labels: np.ndarray) -> str:

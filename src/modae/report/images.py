@@ -15,8 +15,10 @@ from modae.report.subject import Subject
 
 MOST_ROWS = 2000
 
-SHOWN_MODULES = 4
-"""Whose reconstructions are shown: a phone has room for so many."""
+MOST_MODULES = 10
+"""More are too many to look at."""
+
+EXAMPLES = 3
 
 ALIKE = 0.2
 """Rows are taken for images if neighbours correlate by so much more than other columns do."""
@@ -98,9 +100,9 @@ def _pictures(subject: Subject, chosen: list[int], shape: tuple[int, int]) -> Ch
 
 
 def _seen(subject: Subject, model: object, chosen: list[int], shape: tuple[int, int]) -> list[Array]:
-    """What the first modules and the mean of all make of the images."""
+    """What the modules, at most ten, and the mean of all make of the images."""
     every = np.asarray(model.reconstruct_modules(subject.at(chosen)))  # type: ignore[attr-defined]
-    return [_images(subject, each, shape) for each in (*every[:SHOWN_MODULES], every.mean(axis=0))]
+    return [_images(subject, each, shape) for each in (*every[:MOST_MODULES], every.mean(axis=0))]
 
 
 def _missed(stack: Array) -> float:
@@ -118,12 +120,12 @@ def _images(subject: Subject, rows: Array, shape: tuple[int, int]) -> Array:
 
 
 def _examples(subject: Subject) -> list[int]:
-    """Four rows, of different classes where there are classes."""
+    """A few rows, of different classes where there are classes."""
     if subject.classes is None:
-        return list(range(min(4, subject.n_shown)))
+        return list(range(min(EXAMPLES, subject.n_shown)))
     labels = np.asarray(subject.labels)
     firsts = [int(np.flatnonzero(labels == label)[0]) for label in subject.classes]
-    spread = np.unique(np.linspace(0, len(firsts) - 1, min(4, len(firsts))).astype(int))
+    spread = np.unique(np.linspace(0, len(firsts) - 1, min(EXAMPLES, len(firsts))).astype(int))
     return [firsts[place] for place in spread]
 
 

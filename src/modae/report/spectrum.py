@@ -73,7 +73,8 @@ def loss_section(subject: Subject) -> Section | None:
     )
     words = (
         "Each module reconstructs the data from its few features. With diversity a single module loses "
-        "more, and may overshoot, while the mean of all modules loses less: together they see more."
+        "more, and may overshoot (more than 100%), while the mean of all loses less: together they see "
+        "more. What lies above the frame is in the numbers."
     )
     return section("loss", "What the modules keep of the data", words, [chart])
 

@@ -149,13 +149,13 @@ def _plain_pca(extractor: Any) -> str:
     return f"PCA with {extractor.n_components_} components: {100 * kept:.1f}%."
 
 
-def live_words(subject: Subject, trials: Trials | None) -> list[str]:
-    """One sentence for each diversity, beside the slider."""
-    return [_live(subject, trials, place) for place in range(len(subject.diversities))]
+def live_words(subject: Subject, trials: Trials | None, start: str = "this model") -> list[str]:
+    """One sentence for each diversity, beside the slider; ``start`` says what the first one is."""
+    return [_live(subject, trials, place, start) for place in range(len(subject.diversities))]
 
 
-def _live(subject: Subject, trials: Trials | None, place: int) -> str:
-    own = " (this model)" if place == subject.start and len(subject.diversities) > 1 else ""
+def _live(subject: Subject, trials: Trials | None, place: int, start: str) -> str:
+    own = f" ({start})" if place == subject.start and len(subject.diversities) > 1 else ""
     text = f"Diversity {subject.diversities[place]:g}{own}: "
     if trials is not None:
         both, alone = (float(each[place].mean()) for each in (trials.ensemble, trials.individual))

@@ -171,10 +171,10 @@ def _study(sweep: Sweep, setting: Setting) -> dict[str, Any]:
     )
     trials = _trials(sweep, subject, X[train], y[train], setting.n_jobs)
     return {
-        "name": sweep.title,
+        "name": sweep.title.capitalize(),
         "words": f"Errors are those of the panel above. Pictures are of modules fitted to "
         f"{len(train):,} images and shown on {len(test):,} others.",
-        "live": live_words(subject, trials),
+        "live": live_words(subject, trials, "the best"),
         "sections": sections(subject, trials, (SIDE, SIDE), setting.n_jobs),
     }
 
