@@ -11,7 +11,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-SECONDS = 20
+SECONDS = 60
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -153,9 +153,13 @@ class Page:
     def see_all(self):
         """Scroll to every chart until it is drawn for the diversity of the slider, at this width."""
         for figure in self.all("figure"):
-            self.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", figure)
-            self.wait(lambda figure=figure: self.is_drawn(figure))
+            self.wait(lambda figure=figure: self.is_drawn_in_sight(figure))
         self.run("scrollTo({top: 0, behavior: 'instant'})")
+
+    def is_drawn_in_sight(self, figure):
+        """Scroll there each time it is asked: charts that are drawn above it may move it away."""
+        self.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", figure)
+        return self.is_drawn(figure)
 
     def is_drawn(self, figure):
         return self.run(

@@ -9,12 +9,14 @@ only its number, so that the same model gives the same bytes.
 from __future__ import annotations
 
 import json
+import sys
 from io import BytesIO
 from math import prod
 from re import fullmatch
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
+import numpy as np
 from numpy.lib import format as npy
 
 from modae.persistence.errors import ModelFormatError
@@ -74,13 +76,23 @@ class _Names:
         if number in self.nodes:
             return {"__id__": self.nodes[number]}
         node["__id__"] = self.nodes[number] = len(self.nodes) + 1
-        if node["__loader__"] == "LossNode":
-            node["__module__"] = LOSS_MODULES.get(node["__module__"], node["__module__"])
+        node["__module__"] = _lasting_module(node)
         if "file" in node:
             node["file"] = self.files.setdefault(node["file"], f"{len(self.files) + 1}.npy")
         for holder, key in children(node):
             holder[key] = self.canonical(holder[key])
         return node
+
+
+def _lasting_module(node: Node) -> str:
+    """The module of a name, the same with every version of the libraries."""
+    module, name = node["__module__"], node["__class__"]
+    if node["__loader__"] == "LossNode":
+        return str(LOSS_MODULES.get(module, module))
+    # Before NumPy 2.1 its functions do not know their module: it is found by a search, and private.
+    function = getattr(np, name, None) if node["__loader__"] == "FunctionNode" else None
+    same = isinstance(function, np.ufunc) and getattr(sys.modules.get(module), name, None) is function
+    return "numpy" if same else str(module)
 
 
 def read_blob(blob: bytes, trusted: frozenset[str]) -> Any:

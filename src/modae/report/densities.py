@@ -16,7 +16,7 @@ MOST_CLASSES = 10
 
 MOST_ROWS = 1500
 
-N_MODULES, N_POINTS = 3, 50
+N_MODULES, N_POINTS = 3, 40
 
 
 def density_section(subject: Subject) -> Section | None:

@@ -70,8 +70,8 @@ def reconstruction_section(subject: Subject, shape: tuple[int, int] | None) -> S
     if shape is None or not hasattr(subject.extractor, "reconstruct_modules"):
         return None
     words = (
-        "The first column is the image itself, then what single modules make of it from their few "
-        "features, then the mean of all. Single modules see parts; their mean puts them together."
+        "The first column is the image itself, the second the mean of all modules, the others what "
+        "single modules make of it from their few features. They see parts; their mean joins them."
     )
     chart = _pictures(subject, _examples(subject), shape)
     return section("reconstructions", "Images as the modules see them", words, [chart])
@@ -87,7 +87,7 @@ def _pictures(subject: Subject, chosen: list[int], shape: tuple[int, int]) -> Ch
     return {
         "kind": "images",
         "title": "Images and their reconstructions",
-        "columns": ["original", *names, "mean of all"],
+        "columns": ["original", "mean of all", *names],
         "rows": _captions(subject, chosen),
         "images": [[[encoded(each, low, high) for each in row] for row in stack] for stack in stacks],
         # Bright strokes on a black ground are drawn as ink on paper.
@@ -100,14 +100,14 @@ def _pictures(subject: Subject, chosen: list[int], shape: tuple[int, int]) -> Ch
 
 
 def _seen(subject: Subject, model: object, chosen: list[int], shape: tuple[int, int]) -> list[Array]:
-    """What the modules, at most ten, and the mean of all make of the images."""
+    """What the mean of all modules, and each of them, at most ten, make of the images."""
     every = np.asarray(model.reconstruct_modules(subject.at(chosen)))  # type: ignore[attr-defined]
-    return [_images(subject, each, shape) for each in (*every[:MOST_MODULES], every.mean(axis=0))]
+    return [_images(subject, each, shape) for each in (every.mean(axis=0), *every[:MOST_MODULES])]
 
 
 def _missed(stack: Array) -> float:
-    """Share of the variation of the originals, first of each row, that the means, last, do not have."""
-    originals, means = stack[:, 0], stack[:, -1]
+    """Share of the variation of the originals, first of each row, that the means, second, lack."""
+    originals, means = stack[:, 0], stack[:, 1]
     return float(np.mean((means - originals) ** 2) / (np.var(originals) or 1.0))
 
 

@@ -8,7 +8,7 @@ from struct import pack
 
 import numpy as np
 
-GREYS = 52
+GREYS = 32
 """Shades of grey: more than one sees in a small picture, and fewer bytes than all 256."""
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -25,7 +25,7 @@ def encoded(image: np.ndarray, low: float, high: float) -> str:
     """
     span = high - low or 1.0
     scaled = np.clip((np.asarray(image, dtype=float) - low) / span, 0.0, 1.0)
-    steps = np.round((GREYS - 1) * scaled) * (255 // (GREYS - 1))
+    steps = np.round(np.round((GREYS - 1) * scaled) * (255 / (GREYS - 1)))
     return b64encode(_png(steps.astype(np.uint8))).decode()
 
 

@@ -112,10 +112,11 @@ def _difference(gain: Array, trials: Trials) -> str:
     unit = " points" if trials.classify else ""
     scale = 100.0 if trials.classify else 1.0
     digits = ".1f" if trials.classify else ".3g"
-    if abs(mean) <= 2.0 * error or mean == 0.0:
-        return f"no clear difference ({scale * mean:{'+' + digits}}{unit} ± {scale * error:{digits}})"
+    size, spread = f"{scale * abs(mean):{digits}}{unit}", f"± {scale * error:{digits}}"
     better = "better" if mean > 0 else "worse"
-    return f"this model is {scale * abs(mean):{digits}}{unit} {better} (± {scale * error:{digits}})"
+    if abs(mean) <= 2.0 * error or mean == 0.0:
+        return f"no clear difference ({size} {better} {spread})"
+    return f"this model is {size} {better} ({spread})"
 
 
 def _features(subject: Subject) -> list[Number]:
