@@ -153,6 +153,7 @@ ORDER = (
     "display",
     "report.charts",
     "report.png",
+    "report.given",
     "report.subject",
     "report.trials",
     "report.errors",

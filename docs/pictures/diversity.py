@@ -18,6 +18,7 @@ from modae import LinearModularAutoencoder
 N_MODULES, N_COMPONENTS, SPLITS = 10, 5, 10
 CURVE = np.linspace(0.05, 1.0, 20)
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#555555"
+NOBODY = 1e-6  # a component that no module looks at stays white, as in AllocationDisplay
 
 
 def member_predictions(model, X_train, y_train, X_test):
@@ -47,8 +48,9 @@ def draw_allocation(axis, X):
     grid = np.linspace(0.0, 1.0, 101)
     first = LinearModularAutoencoder(N_MODULES, N_COMPONENTS, random_state=0).fit(X)
     shares = np.array([model.allocation_[:30] for model in first.path(grid)])
+    shares = np.ma.masked_less(shares, NOBODY)
     image = axis.imshow(
-        shares.T, aspect="auto", cmap="viridis", vmin=0, vmax=1, extent=(-0.005, 1.005, 30.5, 0.5)
+        shares.T, aspect="auto", cmap="viridis_r", vmin=0, vmax=1, extent=(-0.005, 1.005, 30.5, 0.5)
     )
     axis.set(
         title="Who looks at what",

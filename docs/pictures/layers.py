@@ -16,7 +16,8 @@ from modae.files import atomic_write  # noqa: E402
 from test_layers import ALLOWED, FILES, ORDER, imports  # noqa: E402
 
 TARGET = ROOT / "docs" / "images" / "layers.svg"
-ROW, WIDTH, TOP = 46, 980, 34
+ROW, WIDTH, TOP = 46, 1000, 34
+TEXT = 180  # where sentences begin: right of the longest name
 FONT = "font-family='DejaVu Sans, Helvetica, Arial, sans-serif'"
 
 
@@ -62,8 +63,8 @@ def row(place, layer):
         f"<rect x='40' y='{y}' width='{WIDTH - 50}' height='{ROW - 6}' rx='5'"
         f" fill='{shade}' stroke='#bbbbbb'/>",
         text(52, y + 25, layer, size=14, weight="bold", fill="#0b4f8a"),
-        text(160, y + 17, sentence(layer)),
-        text(160, y + 33, f"uses {below}", size=10.5, fill="#555555"),
+        text(TEXT, y + 17, sentence(layer)),
+        text(TEXT, y + 33, f"uses {below}", size=10.5, fill="#555555"),
         text(WIDTH - 20, y + 33, packages, size=10.5, fill="#8a3b00", anchor="end"),
     ]
 

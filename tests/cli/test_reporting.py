@@ -87,7 +87,10 @@ def test_title_rows_and_seed_are_taken(desk, call):
         ("report vote.modae good.csv -o page.pdf", ("page.pdf", ".html")),
         ("report vote.modae good.csv -o none/page.html", ("no folder", "'none'")),
         ("report vote.modae good.csv --image 3x", ("--image 3x", "28x28")),
-        ("report vote.modae good.csv --image 3x5", ("image_shape", "product of 6")),
+        ("report vote.modae good.csv --image 3x5", ("--image 3x5", "6 columns")),
+        ("report vote.modae good.csv --image ²x3", ("--image ²x3", "28x28")),
+        ("report vote.modae good.csv --jobs 0", ("--jobs 0", "-1")),
+        ("report vote.modae good.csv --seed -1", ("--seed -1", "between 0 and")),
         ("report vote.modae good.csv --rows 3", ("--rows 3", "ten")),
         ("report vote.modae good.csv --target nothing", ("--target nothing", "no such column")),
         ("report vote.modae few.npy", ("few.npy", "4 columns", "6")),
@@ -102,3 +105,29 @@ def test_mistakes_are_one_line_and_leave_nothing(desk, call, arguments, words):
     assert len(lines) == 1
     assert all(word in lines[0] for word in words), lines[0]
     assert sorted(desk.rglob("*")) == before
+
+
+def test_a_missing_number_has_a_remedy_that_exists(desk, call):
+    table = flowers()
+    table.loc[3, "wide"] = None
+    table.to_csv("holes.csv", index=False)
+    answer = call("report", "vote.modae", "holes.csv", "-o", "page.html")
+    assert answer.code == 2
+    assert "fit the model again with --impute" in answer.err
+
+
+def test_rows_without_a_target_are_left_out_and_that_is_said(desk, call):
+    table = flowers()
+    table.loc[3, "kind"] = None
+    table.to_csv("holes.csv", index=False)
+    answer = call("report", "vote.modae", "holes.csv", "-o", "page.html")
+    assert answer.code == 0, answer.err
+    assert "1 row without a target" in answer.out
+    assert "59 rows" in facts_of(desk / "page.html")["words"][1]
+
+
+def test_classes_that_the_model_does_not_know_are_refused(desk, call):
+    flowers().replace({"aster": "dahlia"}).to_csv("other.csv", index=False)
+    answer = call("report", "vote.modae", "other.csv", "-o", "page.html")
+    assert answer.code == 2
+    assert "'dahlia', which the model does not know" in answer.err

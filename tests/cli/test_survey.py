@@ -11,7 +11,8 @@ from sklearn.preprocessing import StandardScaler
 from modae.cli.errors import Mistake
 from modae.cli.survey import Sample, Scales, survey
 from modae.cli.tables import ArrayTable, Batch, Wanted
-from modae.cli.targets import as_labels, make_target, right_labels, stratified
+from modae.cli.targets import as_labels, make_target, right_labels
+from modae.ensembles.labels import stratified
 
 
 def cut(rows, sizes):

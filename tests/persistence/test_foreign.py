@@ -39,6 +39,7 @@ from sklearn.svm import SVC, SVR, LinearSVC, OneClassSVM
 from modae import LinearModularAutoencoder
 from modae.persistence.errors import ModelFormatError, UntrustedError
 from modae.persistence.foreign import dump_foreign, load_foreign, try_member
+from modae.persistence.foreign_blob import names_in, write_blob
 
 X, y = load_iris(return_X_y=True)
 X, y = X[::3].copy(), y[::3].copy()
@@ -264,6 +265,10 @@ def test_saving_changes_nothing_and_gives_the_same_bytes(name: str) -> None:
     blob = dump_foreign(model, is_ours=is_ours, keep=lambda node: 0)
     assert pickle.dumps(model) == before
     assert dump_foreign(model, is_ours=is_ours, keep=lambda node: 0) == blob
+
+
+def test_a_function_of_numpy_has_its_public_name() -> None:
+    assert names_in(write_blob(np.tanh)) == {"numpy.tanh"}
 
 
 def test_a_search_tree_is_not_in_the_file() -> None:

@@ -1,6 +1,7 @@
 """What a page holds for every kind of model and data, and what is refused."""
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -70,15 +71,68 @@ def test_an_ensemble_without_labels_says_that_it_has_none(wine_model, wine):
 
 def test_a_class_with_one_row_is_no_reason_to_fail(wine_model, wine):
     X, y = wine
-    facts = build(wine_model, X, np.where(np.arange(len(y)) == 3, "rare", y), diversities=STOPS).facts
+    rows = np.flatnonzero((y != "north") | (np.arange(len(y)) == 0))
+    facts = build(wine_model, X.iloc[rows], y[rows], diversities=STOPS).facts
     assert "errors" not in names_of(facts)
-    assert any("a class has one row" in sentence for sentence in facts["words"])
+    assert any("Class 'north' has one row" in sentence for sentence in facts["words"])
+
+
+def test_one_class_is_no_reason_to_fail(wine_model, wine):
+    X, y = wine
+    facts = build(wine_model, X[y == "west"], y[y == "west"], diversities=STOPS).facts
+    assert "errors" not in names_of(facts)
+    assert any("All rows have the class 'west'" in sentence for sentence in facts["words"])
 
 
 def test_modules_without_a_path_have_one_diversity(digits):
     facts = build(BaggingAutoencoder(4, 3, random_state=0).fit(digits[0]), *digits).facts
     assert len(facts["diversities"]) == len(facts["live"]) == 1
     assert "allocation" not in names_of(facts)
+    assert "iversity" not in facts["live"][0]
+
+
+def test_errors_of_a_model_without_a_path_are_bars(digits, section_of):
+    model = ModularClassifier(BaggingAutoencoder(4, 3, random_state=0)).fit(*digits)
+    facts = build(model, *digits).facts
+    (chart,) = section_of(facts, "errors")["charts"]
+    assert chart["kind"] == "bars"
+    assert "Bagging Autoencoders" not in chart["names"]  # it is that itself
+    assert len(facts["numbers"]) == 1
+
+
+def test_the_error_of_the_model_itself_is_on_the_page(wine):
+    X, y = wine
+    wrong = np.roll(y, 60)
+    model = ModularClassifier(LinearModularAutoencoder(3, 2, random_state=0)).fit(X, wrong)
+    facts = build(model, X, y, diversities=[0.0]).facts
+    error = 1.0 - model.score(X, y)
+    assert error > 0.5
+    assert f"The model itself is wrong on {100 * error:.1f}% of these rows" in facts["words"][2]
+
+
+def test_mistakes_of_classes_that_are_not_shown_are_not_hidden(section_of):
+    rng = np.random.default_rng(0)
+    y = np.concatenate([np.repeat(np.arange(20), 30), np.repeat(np.arange(20, 25), 10)])
+    X = np.where(y < 20, 10.0 * y, 1000.0)[:, None] + rng.standard_normal((len(y), 12))
+    model = ModularClassifier(LinearModularAutoencoder(3, 2, random_state=0)).fit(X, y)
+    answers = section_of(build(model, X, y, diversities=[0.5]).facts, "answers")
+    assert "There are no mistakes" not in answers["charts"][0]["summary"][0]
+    assert "answers outside them are not in the table" in answers["words"]
+
+
+def test_a_draw_keeps_rows_of_rare_classes(wine_model, wine):
+    X, y = wine
+    others = np.flatnonzero(y != "north")
+    rows = np.concatenate([np.flatnonzero(y == "north")[:6], others, others])
+    facts = build(wine_model, X.iloc[rows], y[rows], diversities=[0.0], n_samples=60).facts
+    assert "3 classes" in facts["words"][1]
+    assert "errors" in names_of(facts)
+
+
+def test_frozen_modules_are_said_to_have_seen_the_rows(wine, section_of):
+    frozen = FrozenEstimator(LinearModularAutoencoder(3, 2, random_state=0).fit(wine[0]))
+    facts = build(ModularClassifier(frozen).fit(*wine), *wine, diversities=[0.0]).facts
+    assert "frozen" in section_of(facts, "errors")["words"]
 
 
 def test_searches_frozen_modules_and_lists_of_members_are_taken_apart(wine):
@@ -154,7 +208,10 @@ def test_names_of_columns_are_never_markup(wine):
         ({"image_shape": "large"}, "image_shape must be"),
         ({"n_samples": 2}, "n_samples must be"),
         ({"diversities": [0.5, 1.5]}, "diversity must be"),
+        ({"diversities": 0.5}, "diversities must be a sequence"),
         ({"y": [1, 2]}, "inconsistent numbers of samples"),
+        ({"y": [np.nan] * 400}, "y has no value in row 1"),
+        ({"y": np.zeros((400, 2))}, "target; make one for each"),
     ],
 )
 def test_what_is_wrong_is_said(digit_modules, digits, change, sentence):
@@ -162,9 +219,44 @@ def test_what_is_wrong_is_said(digit_modules, digits, change, sentence):
         build(digit_modules, digits[0], **change)
 
 
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
+def test_a_missing_label_is_named(wine_model, wine, missing):
+    y = wine[1].astype(object)
+    y[4] = missing
+    with pytest.raises(ValueError, match="y has no value in row 5"):
+        build(wine_model, wine[0], y)
+
+
+def test_a_class_that_the_model_does_not_know_is_refused(wine_model, wine):
+    with pytest.raises(
+        ValueError, match="'green', which the model does not know: its classes are"
+    ):
+        build(wine_model, wine[0], np.where(wine[1] == "west", "green", wine[1]))
+
+
+def test_other_columns_are_refused_before_the_work(wine_model, wine, monkeypatch):
+    monkeypatch.setattr("modae.report.api.run_trials", lambda *_: pytest.fail("worked for nothing"))
+    with pytest.raises(ValueError, match="feature names"):
+        build(wine_model, wine[0].rename(columns={"ash": "dust"}), wine[1])
+
+
 def test_models_without_modules_are_refused(digits):
-    with pytest.raises(TypeError, match="transform_modules"):
+    with pytest.raises(TypeError, match=r"model must be fitted modules .* got PCA"):
         build(PCA(3).fit(digits[0]), digits[0])
+
+
+def test_a_title_is_words(digit_modules, digits):
+    with pytest.raises(TypeError, match="title must be a string"):
+        build(digit_modules, digits[0], title=5)
+
+
+def test_a_float32_certificate_does_not_contradict_itself(wine):
+    X = wine[0].to_numpy(dtype=np.float32)
+    model = LinearModularAutoencoder(4, 2, diversity=0.5, random_state=0).fit(X)
+    number = build(model, X, diversities=[0.0]).facts["numbers"][-1]
+    loss, bound = re.search(r"loss ([\d.]+), lower bound ([\d.]+)", number["words"]).groups()
+    assert loss == bound or "equal within round-off" in number["words"]
+    assert number["value"] == "0%"
 
 
 def test_a_missing_plotly_is_said_before_the_work(digit_modules, digits, monkeypatch):

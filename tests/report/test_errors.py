@@ -81,6 +81,11 @@ def test_the_confusion_matrix_counts_rows_that_were_not_trained_on(
     assert chart["rows"] == chart["columns"] == ["north", "south", "west"]
 
 
+def test_the_model_itself_is_judged_too(wine_facts, wine_model, wine):
+    error = 1.0 - wine_model.score(*wine)
+    assert f"The model itself is wrong on {100 * error:.1f}% of these rows" in wine_facts["words"][2]
+
+
 def test_the_words_and_numbers_on_top_are_those_of_the_curve(chart, wine_facts):
     error = lines_of(chart)["the ensemble"]["values"][wine_facts["start"]]
     assert wine_facts["numbers"][0]["value"] == f"{100 * error:.1f}%"

@@ -49,6 +49,14 @@ class FitOptions:
         return sorted({int(word) for word in words})
 
 
+def check_seed_and_jobs(seed: int, jobs: int | None) -> None:
+    """What all commands that draw and that use several cores take."""
+    if seed < 0 or seed >= 2**32:
+        raise Mistake(f"--seed {seed}: it must be between 0 and 4294967295.")
+    if jobs == 0:
+        raise Mistake("--jobs 0: give a number of cores, or -1 for all.")
+
+
 def check_options(options: FitOptions) -> None:
     """Refuse what cannot work, with the remedy."""
     check_output(options.out, MODELS, (options.data,))
@@ -61,10 +69,7 @@ def check_options(options: FitOptions) -> None:
         raise Mistake(f"--diversity {options.diversity:g}: it must be between 0 and 1.")
     if options.tune and options.target is None:
         raise Mistake("--tune needs --target: diversity is chosen by how well the target is predicted.")
-    if options.seed < 0 or options.seed >= 2**32:
-        raise Mistake(f"--seed {options.seed}: it must be between 0 and 4294967295.")
-    if options.jobs == 0:
-        raise Mistake("--jobs 0: give a number of cores, or -1 for all.")
+    check_seed_and_jobs(options.seed, options.jobs)
     for name, value, known in (("task", options.task, TASKS), ("scale", options.scale, SCALES)):
         if value not in known:
             raise Mistake(f"--{name} {value}: it must be one of {', '.join(known)}.")

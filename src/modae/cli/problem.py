@@ -15,7 +15,8 @@ from modae.cli.steps import Steps, through
 from modae.cli.survey import Survey
 from modae.cli.tables import BATCH_BYTES
 from modae.cli.talk import Report, Talk
-from modae.cli.targets import Target, stratified
+from modae.cli.targets import Target
+from modae.ensembles.labels import stratified
 from modae.inputs.batches import open_batches
 
 

@@ -12,11 +12,13 @@ from modae.cli.applying import has_words
 from modae.cli.errors import Mistake, data_refused
 from modae.cli.models import Model, load_model, match_columns
 from modae.cli.opening import open_table
+from modae.cli.options import check_seed_and_jobs
 from modae.cli.output import check_output, named_in_errors
 from modae.cli.survey import survey
 from modae.cli.tables import ArrayTable, Table, Wanted
 from modae.cli.talk import Report, Talk, size
 from modae.cli.targets import as_labels, missing_targets
+from modae.estimators.wording import counted
 from modae.report.api import build
 from modae.report.page import plotly_script
 
@@ -46,16 +48,18 @@ def report_command(options: ReportOptions, talk: Talk) -> Report:
     shape = image_shape(options.image)
     if options.rows < 10:
         raise Mistake(f"--rows {options.rows}: ten rows are the least.")
+    check_seed_and_jobs(options.seed, options.jobs)
     model = load_model(options.model)
+    _check_shape(options.image, shape, model)
     target = options.target or model.target
     table = open_table(options.data, header=options.header, target=target)
     wanted, notes = _wanted(options, model, table)
     told = Report(data={"command": "report", "model": options.model, "data": table.label})
     for note in notes:
         told.note(note)
-    X, y, n_rows = _rows(model, table, wanted, talk)
-    words = f"Fitting again on folds of {min(options.rows, len(X)):,} rows, at every diversity"
-    with talk.stage(words), data_refused(table.label):
+    X, y, n_rows = _rows(model, table, wanted, talk, told)
+    words = "Measuring" if y is None else "Fitting again to parts of the rows"
+    with talk.stage(f"{words}, at every diversity"), data_refused(table.label):
         page = build(
             model.whole(),
             X,
@@ -77,9 +81,15 @@ def image_shape(typed: str) -> Any:
     if typed in ("auto", "none"):
         return "auto" if typed == "auto" else None
     sides = typed.lower().split("x")
-    if len(sides) != 2 or not all(side.isdigit() and int(side) for side in sides):
+    if len(sides) != 2 or not all(side.isdecimal() and int(side) for side in sides):
         raise Mistake(f"--image {typed}: it must be auto, none, or a height and a width such as 28x28.")
     return int(sides[0]), int(sides[1])
+
+
+def _check_shape(typed: str, shape: Any, model: Model) -> None:
+    width = int(model.extractor.n_features_in_) if hasattr(model.extractor, "n_features_in_") else 0
+    if isinstance(shape, tuple) and width and shape[0] * shape[1] != width:
+        raise Mistake(f"--image {typed}: the modules see {width} columns, and that is not the product.")
 
 
 def _wanted(options: ReportOptions, model: Model, table: Table) -> tuple[Wanted, list[str]]:
@@ -109,15 +119,18 @@ def _check_width(model: Model, table: Table, wanted: Wanted) -> None:
         )
 
 
-def _rows(model: Model, table: Table, wanted: Wanted, talk: Talk) -> tuple[Any, Any, int]:
+def _rows(model: Model, table: Table, wanted: Wanted, talk: Talk, told: Report) -> tuple[Any, Any, int]:
     """Rows of the table, all or a sample that fits into memory, with their targets."""
     with talk.stage(f"Reading {table.label}") as advance:
-        found = survey(table, wanted, model.fills, advance)
+        remedy = "fill it, or fit the model again with --impute"
+        found = survey(table, wanted, model.fills, advance, remedy=remedy)
     X, places = model.framed(found.sample.rows), found.sample.places
     if wanted.target is None:
         return X, None, found.n_rows
     y = found.targets[places]
     known = ~missing_targets(y)
+    if not known.all():
+        told.note(f"{counted(int((~known).sum()), 'row')} without a target are left out.")
     y = as_labels(y[known])
     X = X[known] if not hasattr(X, "iloc") else X.loc[known]
     return X, _as_in(model, y), found.n_rows

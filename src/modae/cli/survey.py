@@ -107,6 +107,7 @@ class Survey:
     wanted: Wanted
     scaler: StandardScaler
     impute: bool = False
+    remedy: str = "fill it, or use --impute"
     n_rows: int = 0
     n_missing: int = 0
     categories: dict[str, Counter[str]] = field(default_factory=dict)
@@ -169,16 +170,20 @@ class Survey:
         if not self.impute:
             raise Mistake(
                 f"{self.table.label}: column {name!r} has no value in {self.table.place(int(row))}: "
-                "fill it, or use --impute."
+                f"{self.remedy}."
             )
 
 
 def survey(
-    table: Table, wanted: Wanted, impute: bool, advance: Callable[[int], None] = lambda rows: None
+    table: Table,
+    wanted: Wanted,
+    impute: bool,
+    advance: Callable[[int], None] = lambda rows: None,
+    **settings: Any,
 ) -> Survey:
     """Read the table once."""
     sparse = issparse(getattr(table, "rows", None))
-    found = Survey(table, wanted, StandardScaler(with_mean=not sparse), impute)
+    found = Survey(table, wanted, StandardScaler(with_mean=not sparse), impute, **settings)
     for batch in table.batches(wanted):
         found.add(batch)
         advance(batch.rows.shape[0])

@@ -13,9 +13,6 @@ from modae.cli.tables import Table
 MOST_CLASSES = 50
 """Whole numbers with more different values than this are a quantity, unless --task says otherwise."""
 
-FEWEST_OF_A_CLASS = 5
-"""As many rows of a rare class stay in a sample, if it has them: one for each fold."""
-
 
 @dataclass(frozen=True, eq=False)
 class Target:
@@ -64,17 +61,6 @@ def _number(value: object) -> object:
         except ValueError:
             continue
     return value
-
-
-def stratified(labels: np.ndarray, most: int, seed: int) -> np.ndarray:
-    """Random places, in order: the same share of each class, and at least a few rows of rare ones."""
-    _, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    rng = np.random.default_rng(seed)
-    order = np.lexsort((rng.random(len(codes)), codes))  # classes one after the other, each shuffled
-    ranks = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
-    shares = (ranks + rng.random(len(codes))) / np.repeat(counts, counts)
-    first = np.lexsort((shares, ranks >= FEWEST_OF_A_CLASS))[:most]
-    return np.sort(order[first])
 
 
 def missing_targets(values: np.ndarray) -> np.ndarray:

@@ -1,22 +1,22 @@
 r"""The mathematics: numpy and scipy only, arrays in, arrays out.
 
-Read the files in this order; each is one step, and its docstring states that step.
+Read the files in this order; the docstring of each states what it does.
 
 =========================  =====================================================================
-file                       step
+file                       what it does
 =========================  =====================================================================
 ``arrays``                 the array types, and the ways to lay a stack of matrices out
 ``objective``              the loss in both forms, its two terms, its gradient
-``moments``                1. data become (n, mean, covariance) (``rows``: dense and sparse products)
-``spectrum``               2. moments become principal axes and eigenvalues
-``gram``                   2. the same for fewer rows than features, without a D x D matrix
-``krylov``                 2. its leading part for data too large for both, with a proven error
+``moments``                step 1: data become (n, mean, covariance) (``rows``: dense, sparse products)
+``spectrum``               step 2: moments become principal axes and eigenvalues
+``gram``                   step 2: the same for fewer rows than features, without a D x D matrix
+``krylov``                 step 2: its leading part for data too large for both, with a proven error
                            (``covariance``: the operator; ``lanczos``: the iteration)
 ``stream``                 the summary that grows: rows, then moments; which route to a spectrum
-``allocation``             3. eigenvalues become shares of the modules, and a lower bound
-``subspaces``              4. shares become M subspaces (``tight_frames``: Newton's method for it)
-``codecs``                 5. subspaces become encoders and decoders (``modules``: their answers)
-``polish``                 6. only where the shares are out of reach (``attainability``: proofs of that)
+``allocation``             step 3: eigenvalues become shares of the modules, and a lower bound
+``subspaces``              step 4: shares become M subspaces (``tight_frames``: Newton's method for it)
+``codecs``                 step 5: subspaces become encoders and decoders (``modules``: their answers)
+``polish``                 step 6: only where shares are out of reach (``attainability``: proofs of that)
 ``solution``               the frozen problem and the frozen result of every solver
 ``spectral``               steps 3 to 6 in one function: the default solver
 ``backfitting``            Algorithm 1 of the paper: literal, and in principal axes
@@ -56,7 +56,7 @@ symbol                 meaning                              name                
 :math:`E`              mean loss over the data              ``loss``
 =====================  ===================================  ==========================  =============
 
-Other symbols live in one file only, whose docstring says what they are: :math:`T, U, G, \Lambda, h` in
-``tight_frames``, :math:`S, \Gamma, Q, R` in ``polish``, :math:`\Theta, \tau` in ``krylov``,
-:math:`d, n_k` in ``attainability``.
+Other symbols are local: the docstring that uses one says what it is, and elsewhere the same letter may
+mean something else. So it is with S (in ``polish`` and ``regression``), with G (in ``tight_frames`` and
+``regression``), with Q and R (in ``polish`` and ``krylov``).
 """

@@ -17,6 +17,10 @@ In words: *shell* j is axis j with the j-th group of M-1 axes counted from the e
 together may hold at most j units. Maximising a separable concave function under such prefix sums is
 pool-adjacent-violators, with plain water-filling inside a block of shells. Everything is solved
 exactly: no iterative root finding.
+
+Two modules keep more than that: the mean of two projectors has the spectrum
+:math:`\frac12(1\pm\cos t)` for the angles t between them. So every shell, the pair of axes k and 2H+1-k,
+holds *exactly* one unit. For M = 2 each shell is therefore a block of its own, and nothing is pooled.
 """
 
 from __future__ import annotations

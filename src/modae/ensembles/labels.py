@@ -18,6 +18,10 @@ TIE_BREAKS = {"probability": ("probability", "prior"), "prior": ("prior",), "fir
 """What each ``tie_break`` asks in turn; the first class in sorted order is the last word."""
 
 
+FEWEST_OF_A_CLASS = 5
+"""As many rows of a rare class stay in a sample, if it has them: one for each fold."""
+
+
 def check_labels(classifier: Any, X: Any, y: Any) -> np.ndarray:
     """One label for each row of X."""
     if y is None:
@@ -42,3 +46,14 @@ def check_classes(members: Sequence[Member], classes: np.ndarray) -> None:
                 f"{member} knows classes {list(known)}, some of which are not in y, which has "
                 f"{list(classes)}: fit it to the same labels."
             )
+
+
+def stratified(labels: np.ndarray, most: int, seed: int) -> np.ndarray:
+    """Random places, in order: the same share of each class, and at least a few rows of rare ones."""
+    _, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    rng = np.random.default_rng(seed)
+    order = np.lexsort((rng.random(len(codes)), codes))  # classes one after the other, each shuffled
+    ranks = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
+    shares = (ranks + rng.random(len(codes))) / np.repeat(counts, counts)
+    first = np.lexsort((shares, ranks >= FEWEST_OF_A_CLASS))[:most]
+    return np.sort(order[first])

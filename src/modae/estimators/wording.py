@@ -35,7 +35,8 @@ def bounded_loss(model: Any) -> tuple[str, str]:
     smallest = 1e-12 * float(model.total_variance_)  # below it digits are round-off
     reached = getattr(model, "objective_", model.loss_)  # with a penalty the bound is for both together
     loss, bound = (0.0 if value < smallest else value for value in (reached, model.lower_bound_))
-    return f"{loss:.6g}", f"{bound:.6g}"
+    same = model.attainment_ == "attained" and f"{loss:.6g}" != f"{bound:.6g}"
+    return f"{loss:.6g}", f"{bound:.6g}{' (equal within round-off)' if same else ''}"
 
 
 def closeness(model: Any) -> str:

@@ -26,9 +26,6 @@ SCHEMA = "schema.json"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The same date in every archive, so that bytes do not depend on the day."""
 
-LOSS_MODULES = {"_loss": "sklearn._loss._loss"}
-"""scikit-learn below 1.9 built these compiled classes without their package in the name."""
-
 
 def write_blob(graph: Any) -> bytes:
     """The archive of a graph of plain objects.
@@ -85,14 +82,14 @@ class _Names:
 
 
 def _lasting_module(node: Node) -> str:
-    """The module of a name, the same with every version of the libraries."""
-    module, name = node["__module__"], node["__class__"]
-    if node["__loader__"] == "LossNode":
-        return str(LOSS_MODULES.get(module, module))
-    # Before NumPy 2.1 its functions do not know their module: it is found by a search, and private.
-    function = getattr(np, name, None) if node["__loader__"] == "FunctionNode" else None
-    same = isinstance(function, np.ufunc) and getattr(sys.modules.get(module), name, None) is function
-    return "numpy" if same else str(module)
+    """The module of a name, the same with every version of NumPy.
+
+    Functions of NumPy 2.0 do not know their module: skops searches for one, and finds a private one.
+    """
+    module, name = str(node["__module__"]), node["__class__"]
+    if node["__loader__"] != "FunctionNode" or not isinstance(getattr(np, name, None), np.ufunc):
+        return module
+    return "numpy" if getattr(sys.modules.get(module), name, None) is getattr(np, name) else module
 
 
 def read_blob(blob: bytes, trusted: frozenset[str]) -> Any:

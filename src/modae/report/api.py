@@ -122,6 +122,8 @@ def build(
     """
     plotly_script()  # whether it is there: before the work
     check_count("n_samples", n_samples, minimum=3)
+    if title is not None and not isinstance(title, str):
+        raise TypeError(f"title must be a string or None, got {title!r}.")
     subject = make_subject(
         model, X, y, diversities=diversities, n_samples=int(n_samples), random_state=random_state
     )
@@ -176,5 +178,5 @@ def footer(subject: Subject) -> list[str]:
     return [
         f"Made by modae {__version__}. Everything is in this file: nothing is loaded from elsewhere.",
         "Errors come from cross-validation on these rows; pictures of modules from the model as it was "
-        "fitted, and from its diversity path.",
+        + ("fitted." if len(subject.diversities) == 1 else "fitted, and from its diversity path."),
     ]

@@ -79,15 +79,16 @@ def bars(
     x_label: str,
     y_label: str,
     summary: Summary,
+    unit: str = "%",
     top: float = 1.0,
 ) -> Chart:
-    """A share for each name, at each diversity; all on one scale from 0 to ``top``."""
+    """A number for each name, at each diversity; all on one scale from 0 to ``top``."""
     return {
         "kind": "bars",
         "title": title,
         "x_label": x_label,
         "y_label": y_label,
-        "unit": "%",
+        "unit": unit,
         "names": list(names),
         "values": rounded(values),
         "range": rounded([0.0, top]),

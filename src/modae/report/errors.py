@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
+from modae.estimators.wording import counted
 from modae.report.charts import Chart, Section, bars, curves, level, line, matrix, rounded, section
 from modae.report.subject import Subject
 from modae.report.trials import Trials, mean_and_error
@@ -30,9 +31,30 @@ def error_section(subject: Subject, trials: Trials) -> Section:
         "again without the rows that it is judged on. Bands are one standard error to each side. "
         "Members alone get worse as they differ more; their "
         f"{'vote' if trials.classify else 'mean'} can get better, up to a point. (If the diversity was "
-        "chosen on these rows, its error is a little optimistic.)"
+        "chosen on these rows, its error is optimistic.)"
     )
+    if trials.frozen:
+        words += " The modules are frozen: they were not fitted again, and may have seen all rows."
+    if len(subject.diversities) == 1:
+        return section("errors", "Errors", words, [_bars(subject, trials, what)])
     return section("errors", "Error against diversity", words, [_curves(subject, trials, what)])
+
+
+def _bars(subject: Subject, trials: Trials, what: str) -> Chart:
+    """Errors of a model without a path."""
+    found = {"the ensemble": trials.ensemble[0], "one member": trials.individual[0]} | trials.baselines
+    means = {name: float(values.mean()) for name, values in found.items()}
+    texts = [f"{name} {error_text(mean, trials.classify)}" for name, mean in means.items()]
+    return bars(
+        what.capitalize(),
+        [list(means.values())],
+        list(means),
+        x_label="",
+        y_label="error" if trials.classify else what,
+        unit="%" if trials.classify else "",
+        top=1.05 * max(max(means.values()), 1e-3),
+        summary=[", ".join(texts)],
+    )
 
 
 def _curves(subject: Subject, trials: Trials, what: str) -> Chart:
@@ -70,11 +92,14 @@ def _confusion(subject: Subject, trials: Trials) -> Section:
     tables = [confusion_matrix(trials.true, told, labels=labels) for told in trials.told]
     shares = [table / counts[shown][:, None] for table in tables]
     words = (
-        "Rows of the table are the true classes, columns what the ensemble says; each row of the table "
-        "adds up to 100%. A perfect ensemble has all of it on the diagonal."
+        "Rows of the table are the true classes, columns what the ensemble says, as a share of the row. "
+        "A perfect ensemble has all of it on the diagonal."
     )
     if len(shown) < len(classes):
-        words += f" The {len(shown)} most frequent of {len(classes)} classes are shown."
+        words += (
+            f" The {len(shown)} most frequent of {len(classes)} classes are shown; answers outside them "
+            "are not in the table."
+        )
     chart = matrix(
         "True class against answer",
         shares,
@@ -85,7 +110,7 @@ def _confusion(subject: Subject, trials: Trials) -> Section:
         unit="%",
         aim="diagonal",
         square=True,
-        summary=[_worst(table, labels) for table in tables],
+        summary=[_worst(trials.true, told, classes) for told in trials.told],
     )
     return section("answers", "What is taken for what", words, [chart, _by_class(shares, labels)])
 
@@ -93,9 +118,8 @@ def _confusion(subject: Subject, trials: Trials) -> Section:
 def _by_class(shares: list[np.ndarray], labels: np.ndarray) -> Chart:
     """Errors of the single classes, on one scale for all diversities."""
     wrong = np.array([1.0 - np.diag(each) for each in shares])
-    hardest = [
-        f"Hardest class: {labels[each.argmax()]}, {100 * each.max():.1f}% wrong." for each in wrong
-    ]
+    text = "Hardest of these classes: {}, {:.1f}% wrong."
+    hardest = [text.format(labels[each.argmax()], 100 * each.max()) for each in wrong]
     return bars(
         "Error of each class",
         wrong,
@@ -107,13 +131,16 @@ def _by_class(shares: list[np.ndarray], labels: np.ndarray) -> Chart:
     )
 
 
-def _worst(table: np.ndarray, labels: np.ndarray) -> str:
-    """The most frequent mistakes in words."""
+def _worst(true: np.ndarray, told: np.ndarray, labels: np.ndarray) -> str:
+    """The most frequent mistakes in words, of all classes."""
+    table = confusion_matrix(true, told, labels=labels)
     wrong = table - np.diag(np.diag(table))
     places = np.argsort(-wrong, axis=None, kind="stable")[:3]
     pairs = [(*np.unravel_index(place, wrong.shape), wrong.flat[place]) for place in places]
     texts = [
-        f"{labels[row]} taken for {labels[col]} ({count} rows)" for row, col, count in pairs if count
+        f"{labels[row]} taken for {labels[col]} ({counted(count, 'row')})"
+        for row, col, count in pairs
+        if count
     ]
     return f"Most frequent mistakes: {', '.join(texts)}." if texts else "There are no mistakes."
 

@@ -51,8 +51,11 @@ def _explained(features: Array, centred: Array, variance: Array) -> Array:
 
 def look_section(subject: Subject, shape: tuple[int, int] | None) -> Section:
     """What each module looks at: columns by name, or an image of the pixels."""
-    shares = looks(subject)[:, :MOST_MODULES]
+    every = looks(subject)
+    shares = every[:, :MOST_MODULES]
     text = "How much of the variation of each {} can be read from the features of a module: {}"
+    if every.shape[1] > MOST_MODULES:
+        text += f" The first {MOST_MODULES} of {every.shape[1]} modules are shown."
     summary = [_strongest(each, subject.names) for each in shares]
     if shape is not None:
         words = text.format("pixel", "white is all of it, black is nothing.")

@@ -91,5 +91,5 @@ def certificate_numbers(extractor: Any) -> dict[str, str] | None:
         "undecided": "whether better modules exist is not decided",
     }
     words = f"loss {loss}, lower bound {bound}: {proofs[extractor.attainment_]}."
-    shown = "0%" if gap < 1e-9 else f"{100 * gap:.2g}%"
+    shown = "0%" if extractor.attainment_ == "attained" else f"{100 * gap:.2g}%"
     return {"value": shown, "label": "gap to the best possible loss", "words": words}

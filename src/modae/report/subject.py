@@ -11,12 +11,10 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as rows_at  # frames, lists and sparse matrices alike
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from modae.core.arrays import Array
-from modae.ensembles.members import require_modules
-from modae.ensembles.modular import require_in_memory
+from modae.report.given import checked_labels, checked_rows, checked_stops, drawn_rows
 
 MOST_NUMBERS = 4_000_000
 """In a dense copy of some rows."""
@@ -135,7 +133,12 @@ def take_apart(model: Any) -> Parts:
     extractor = model.extractor_ if votes else model
     while isinstance(extractor, FrozenEstimator):
         extractor = extractor.estimator
-    require_modules(extractor)
+    if isinstance(extractor, type) or not hasattr(extractor, "transform_modules"):
+        raise TypeError(
+            "model must be fitted modules (LinearModularAutoencoder, BaggingAutoencoder, "
+            "modae.deep.ModularAutoencoder), an ensemble on them (ModularClassifier, ModularRegressor), "
+            f"or a pipeline or search with refit that ends in one of these, got {type(model).__name__}."
+        )
     return Parts(Pipeline(steps) if steps else None, model if votes else None, extractor)
 
 
@@ -144,15 +147,13 @@ def make_subject(
 ) -> Subject:
     """Check what was given, draw the rows, and follow the path."""
     parts = take_apart(model)
-    require_in_memory(X, "report")
-    X = X if hasattr(X, "shape") else np.asarray(X)
-    labels = None if y is None else column_or_1d(y)
-    if labels is not None:
-        check_consistent_length(X, labels)
+    X = checked_rows(X)
+    labels = checked_labels(parts.ensemble, X, y)
     n_rows = int(X.shape[0])
-    drawn = _drawn(n_rows, n_samples, random_state)
+    drawn = drawn_rows(n_rows, labels, n_samples, random_state)
     raw = rows_at(X, drawn)
     rows = parts.prepared(raw)
+    parts.extractor.transform_modules(rows_at(rows, [0]))  # other columns are noticed before the work
     path = _path(parts.extractor, diversities)
     start = int(np.argmin([abs(value - _own(parts.extractor)) for value in path]))
     models = _models(parts.extractor, path)
@@ -169,13 +170,6 @@ def make_subject(
     )
 
 
-def _drawn(n_rows: int, n_samples: int, random_state: Any) -> np.ndarray:
-    """Which rows to look at, in their order: all, or so many at random."""
-    if n_rows <= n_samples:
-        return np.arange(n_rows)
-    return np.sort(check_random_state(random_state).choice(n_rows, n_samples, replace=False))
-
-
 def _own(extractor: Any) -> float:
     return float(getattr(extractor, "diversity", 0.0))
 
@@ -186,7 +180,7 @@ def _path(extractor: Any, diversities: Any) -> list[float]:
     if not hasattr(extractor, "path"):
         return [own]
     values = DIVERSITIES if diversities is None else diversities
-    return sorted({float(value) for value in values} | {own})
+    return sorted({*checked_stops(values), own})
 
 
 def _models(extractor: Any, path: list[float]) -> list[Any]:

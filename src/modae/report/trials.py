@@ -24,6 +24,7 @@ from modae.ensembles.folds import Fold
 from modae.ensembles.members import new_members
 from modae.estimators.bagging import BaggingAutoencoder
 from modae.estimators.parallel import in_threads
+from modae.estimators.wording import counted
 from modae.report.subject import Subject
 
 MOST_FOLDS = 5
@@ -47,6 +48,10 @@ class Trials:
     true : ndarray of shape (n_rows,)
     classify : bool
         Errors are shares of wrong rows; else roots of mean squares, in the unit of the target.
+    given : float or None
+        Error of the model as it was given, on all these rows, which it may have been fitted to.
+    frozen : bool
+        Whether the modules were used as they are, and not fitted again.
     """
 
     ensemble: Array
@@ -55,6 +60,8 @@ class Trials:
     told: np.ndarray
     true: np.ndarray
     classify: bool
+    given: float | None = None
+    frozen: bool = False
 
     @property
     def n_folds(self) -> int:
@@ -67,16 +74,32 @@ def mean_and_error(values: Array) -> tuple[Any, Any]:
     return values.mean(axis=-1), values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
 
 
+def why_no_trials(subject: Subject) -> str:
+    """The reason for which nothing can be cross-validated, or nothing."""
+    if subject.labels is None:
+        return "No labels were given"
+    if subject.n_shown < FEWEST_ROWS:
+        return f"{counted(subject.n_shown, 'row')} are too few to cross-validate"
+    if subject.parts.kind == "regress":
+        return ""
+    classes, counts = np.unique(subject.labels, return_counts=True)
+    if len(classes) == 1:
+        return f"All rows have the class {str(classes[0])!r}"
+    if counts.min() == 1:
+        rare = str(classes[counts.argmin()])
+        return f"Class {rare!r} has one row, and cross-validation needs two (leave it out, or add rows)"
+    return ""
+
+
 def run_trials(subject: Subject, n_jobs: int | None, seed: int) -> Trials | None:
-    """Cross-validate; None where there are no labels or too few rows."""
-    splits = None if subject.labels is None or subject.parts.ensemble is None else _splits(subject, seed)
-    if splits is None:
+    """Cross-validate; None where that cannot be done."""
+    if subject.parts.ensemble is None or why_no_trials(subject):
         return None
     with catch_warnings():
-        filterwarnings(
-            "ignore", "All modules are equal"
-        )  # at diversity 0 they are, and the page shows it
-        return _run(subject, splits, n_jobs)
+        # At diversity 0 they are, and the page shows it.
+        filterwarnings("ignore", "All modules are equal")
+        filterwarnings("ignore", "invalid value encountered", RuntimeWarning)  # PCA of constant columns
+        return _run(subject, _splits(subject, seed), n_jobs)
 
 
 def _run(subject: Subject, splits: Any, n_jobs: int | None) -> Trials:
@@ -86,7 +109,8 @@ def _run(subject: Subject, splits: Any, n_jobs: int | None) -> Trials:
     answers = np.empty(len(tasks), dtype=object)
     answers[:] = in_threads(_ask, tasks, n_jobs)
     table = answers.reshape(len(subject.diversities), len(folds))
-    names = [*_plain_sizes(prepared[0]), BAGGING]
+    is_bagging = isinstance(subject.extractor, BaggingAutoencoder)
+    names = [*_plain_sizes(prepared[0]), *([] if is_bagging else [BAGGING])]
     rivals = in_threads(_rival, [(each, name) for name in names for each in prepared], n_jobs)
     errors = np.reshape(rivals, (len(names), len(folds)))
     return Trials(
@@ -96,18 +120,21 @@ def _run(subject: Subject, splits: Any, n_jobs: int | None) -> Trials:
         told=_joined(table, folds, subject.n_shown),
         true=np.asarray(subject.labels),
         classify=subject.parts.kind == "classify",
+        given=prepared[0].measure(subject.labels, subject.parts.ensemble.predict(subject.rows)),
+        frozen=_is_frozen(subject.parts),
     )
 
 
+def _is_frozen(parts: Any) -> bool:
+    return isinstance(parts.ensemble.extractor, FrozenEstimator)
+
+
 def _splits(subject: Subject, seed: int) -> Any:
-    """Five folds, fewer if a class is rare; None if a class has one row, or if rows are too few."""
-    labels = np.asarray(subject.labels)
-    if len(labels) < FEWEST_ROWS:
-        return None
+    """Five folds, fewer if a class has fewer rows."""
     if subject.parts.kind == "regress":
         return KFold(MOST_FOLDS, shuffle=True, random_state=seed)
-    n_folds = min(MOST_FOLDS, int(np.unique(labels, return_counts=True)[1].min()))
-    return StratifiedKFold(n_folds, shuffle=True, random_state=seed) if n_folds > 1 else None
+    n_folds = min(MOST_FOLDS, int(np.unique(np.asarray(subject.labels), return_counts=True)[1].min()))
+    return StratifiedKFold(n_folds, shuffle=True, random_state=seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +154,7 @@ class _Prepared:
         parts, labels = subject.parts, subject.labels
         raw = [fold.part(subject.raw, which) for which in ("train", "test")]
         y_train, y_test = (np.asarray(fold.part(labels, which)) for which in ("train", "test"))
-        frozen = isinstance(parts.ensemble.extractor, FrozenEstimator)
+        frozen = _is_frozen(parts)
         front = parts.front
         if front is not None and not frozen:  # frozen modules know the steps that they were fitted after
             front = clone(front).fit(raw[0], y_train)

@@ -12,7 +12,7 @@ from modae.metrics import redundancy
 from modae.report.errors import error_text
 from modae.report.spectrum import certificate_numbers
 from modae.report.subject import Subject
-from modae.report.trials import BAGGING, Trials, mean_and_error
+from modae.report.trials import BAGGING, Trials, mean_and_error, why_no_trials
 
 Number = dict[str, str]
 
@@ -23,20 +23,16 @@ def summary_words(subject: Subject, trials: Trials | None) -> list[str]:
     if trials is not None:
         sentences.append(_verdict(subject, trials))
     elif subject.parts.ensemble is not None:
-        why = (
-            "No labels were given"
-            if subject.labels is None
-            else "The labels are too few, or a class has one row"
-        )
-        sentences.append(f"{why}, so this page says nothing about errors.")
+        sentences.append(f"{why_no_trials(subject)}, so this page says nothing about errors.")
     return sentences
 
 
 def _model(subject: Subject) -> str:
     extractor, ensemble = subject.extractor, subject.parts.ensemble
-    text = f"{extractor.n_modules} modules of {counted(extractor.n_components_, 'component')} each"
-    if hasattr(extractor, "diversity"):
-        text += f", trained together with diversity {extractor.diversity:g}"
+    n_modules = int(extractor.n_modules)
+    text = f"{counted(n_modules, 'module')} of {counted(extractor.n_components_, 'component')}"
+    if hasattr(extractor, "diversity") and n_modules > 1:
+        text += f" each, trained together with diversity {extractor.diversity:g}"
     text += f" ({type(extractor).__name__})"
     if ensemble is None:
         return f"{text}."
@@ -52,9 +48,9 @@ def _data(subject: Subject) -> str:
         if subject.n_shown == subject.n_rows
         else f"; {subject.n_shown:,} of them, drawn at random, were looked at"
     )
-    text = f"{subject.n_rows:,} rows with {n_columns:,} columns"
+    text = f"{counted(subject.n_rows, 'row')} with {counted(n_columns, 'column')}"
     if subject.parts.kind == "classify" and subject.classes is not None:
-        text += f" and {len(subject.classes)} classes"
+        text += f" and {counted(len(subject.classes), 'class')}"
     return f"Data: {text}{some}."
 
 
@@ -63,8 +59,20 @@ def _verdict(subject: Subject, trials: Trials) -> str:
     alone = float(trials.individual[subject.start].mean())
     told = error_text(mean, trials.classify), error_text(alone, trials.classify)
     if trials.classify:
-        return f"The vote is wrong on {told[0]} of the rows, one member alone on {told[1]}."
-    return f"The ensemble is off by {told[0]} (root mean square), one member alone by {told[1]}."
+        text = f"The vote is wrong on {told[0]} of the rows, one member alone on {told[1]}"
+    else:
+        text = f"The ensemble is off by {told[0]} (root mean square), one member alone by {told[1]}"
+    how = "cross-validated: models like this one, fitted to other rows of this table"
+    return f"{text}, {how}.{_given(trials)}"
+
+
+def _given(trials: Trials) -> str:
+    """What the model itself says of these rows."""
+    if trials.given is None:
+        return ""
+    error = error_text(trials.given, trials.classify)
+    what = f"is wrong on {error} of" if trials.classify else f"is off by {error} on"
+    return f" The model itself {what} these rows, which says little if it was fitted to them."
 
 
 def summary_numbers(subject: Subject, trials: Trials | None) -> list[Number]:
@@ -83,19 +91,25 @@ def _errors(subject: Subject, trials: Trials) -> list[Number]:
         f"{_difference(each - own, trials)}."
         for name, each in plain.items()
     ]
-    bagging = trials.baselines[BAGGING]
-    return [
+    numbers = [
         {
             "value": error_text(float(own.mean()), trials.classify),
             "label": label,
             "words": " ".join(against),
         },
-        {
-            "value": error_text(float(bagging.mean()), trials.classify),
-            "label": "error of Bagging Autoencoders",
-            "words": f"As many modules, each a PCA of other rows: {_difference(bagging - own, trials)}.",
-        },
     ]
+    if BAGGING in trials.baselines:
+        numbers.append(_bagging(own, trials))
+    return numbers
+
+
+def _bagging(own: Array, trials: Trials) -> Number:
+    bagging = trials.baselines[BAGGING]
+    return {
+        "value": error_text(float(bagging.mean()), trials.classify),
+        "label": "error of Bagging Autoencoders",
+        "words": f"As many modules, each a PCA of other rows: {_difference(bagging - own, trials)}.",
+    }
 
 
 def _one(trials: Trials) -> str:
@@ -114,7 +128,9 @@ def _difference(gain: Array, trials: Trials) -> str:
     digits = ".1f" if trials.classify else ".3g"
     size, spread = f"{scale * abs(mean):{digits}}{unit}", f"± {scale * error:{digits}}"
     better = "better" if mean > 0 else "worse"
-    if abs(mean) <= 2.0 * error or mean == 0.0:
+    if mean == 0.0:
+        return "no difference"
+    if abs(mean) <= 2.0 * error:
         return f"no clear difference ({size} {better} {spread})"
     return f"this model is {size} {better} ({spread})"
 
@@ -147,7 +163,7 @@ def _plain_pca(extractor: Any) -> str:
     if not total:
         return ""
     kept = float(extractor.eigenvalues_[: extractor.n_components_].sum()) / total
-    return f"PCA with {extractor.n_components_} components: {100 * kept:.1f}%."
+    return f"PCA with {counted(extractor.n_components_, 'component')}: {100 * kept:.1f}%."
 
 
 def live_words(subject: Subject, trials: Trials | None, start: str = "this model") -> list[str]:
@@ -158,6 +174,8 @@ def live_words(subject: Subject, trials: Trials | None, start: str = "this model
 def _live(subject: Subject, trials: Trials | None, place: int, start: str) -> str:
     own = f" ({start})" if place == subject.start and len(subject.diversities) > 1 else ""
     text = f"Diversity {subject.diversities[place]:g}{own}: "
+    if not hasattr(subject.extractor, "diversity"):
+        text = "This model: "
     if trials is not None:
         both, alone = (float(each[place].mean()) for each in (trials.ensemble, trials.individual))
         told = error_text(both, trials.classify), error_text(alone, trials.classify)
@@ -166,4 +184,4 @@ def _live(subject: Subject, trials: Trials | None, place: int, start: str) -> st
     if hasattr(model, "explained_variance_ratio_of_mean_"):
         kept = float(model.explained_variance_ratio_of_mean_)
         return f"{text}all modules keep {100 * kept:.1f}% of the variance."
-    return f"{text}{model.n_modules} modules."
+    return f"{text}{counted(int(model.n_modules), 'module')}."
