@@ -32,7 +32,12 @@ def write_page():
 
 
 def take_picture():
-    look = ["--window-size=1280,1000", "--virtual-time-budget=10000", f"--screenshot={PICTURE}"]
+    look = [
+        "--window-size=1280,1000",
+        "--hide-scrollbars",
+        "--virtual-time-budget=10000",
+        f"--screenshot={PICTURE}",
+    ]
     subprocess.run(["chromium", *FLAGS, *look, PAGE.as_uri()], check=True)
 
 

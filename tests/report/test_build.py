@@ -228,9 +228,7 @@ def test_a_missing_label_is_named(wine_model, wine, missing):
 
 
 def test_a_class_that_the_model_does_not_know_is_refused(wine_model, wine):
-    with pytest.raises(
-        ValueError, match="'green', which the model does not know: its classes are"
-    ):
+    with pytest.raises(ValueError, match="'green', which the model does not know: its classes are"):
         build(wine_model, wine[0], np.where(wine[1] == "west", "green", wine[1]))
 
 
