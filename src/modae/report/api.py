@@ -140,7 +140,7 @@ def build(
             "live": live_words(subject, trials),
             "overview": [],
             "studies": [{"name": "", "words": "", "sections": sections(subject, trials, shape, n_jobs)}],
-            "footer": footer(subject),
+            "footer": footer(subject, trials),
         }
     )
 
@@ -171,12 +171,13 @@ def _subtitle(subject: Subject) -> str:
     return f"{kinds[subject.parts.kind].capitalize()}, {subject.n_rows:,} rows"
 
 
-def footer(subject: Subject) -> list[str]:
+def footer(subject: Subject, trials: Trials | None) -> list[str]:
     """How the numbers were made."""
     from modae import __version__
 
+    errors = "" if trials is None else "Errors come from cross-validation on these rows. "
+    path = "" if len(subject.diversities) == 1 else ", and from its diversity path"
     return [
         f"Made by modae {__version__}. Everything is in this file: nothing is loaded from elsewhere.",
-        "Errors come from cross-validation on these rows; pictures of modules from the model as it was "
-        + ("fitted." if len(subject.diversities) == 1 else "fitted, and from its diversity path."),
+        f"{errors}Pictures of modules come from the model as it was fitted{path}.",
     ]
