@@ -20,14 +20,15 @@ from modae.estimators.bagging import BaggingAutoencoder
 from modae.estimators.linear import LinearModularAutoencoder
 from modae.files import atomic_write
 from modae.report.api import build
-from modae.report.page import plotly_script
+from modae.report.page import require_plotly
 
 N_TRAIN, N_TEST = 2000, 2000
 
 
 def main(out: Path = Path("modae-demo")) -> None:
     """Tune, compare, print, draw."""
-    pyplot(), plotly_script()  # without which there would be nothing to look at after the work
+    pyplot()  # without which there would be no pictures after the work
+    require_plotly()
     X, y = load_benchmark("basic", N_TRAIN + N_TEST, random_state=0, return_X_y=True)
     out.mkdir(parents=True, exist_ok=True)
     parts = train_test_split(X, y, train_size=N_TRAIN, random_state=0, stratify=y)

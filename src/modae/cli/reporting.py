@@ -20,7 +20,7 @@ from modae.cli.talk import Report, Talk, size
 from modae.cli.targets import as_labels, missing_targets
 from modae.estimators.wording import counted
 from modae.report.api import build
-from modae.report.page import plotly_script
+from modae.report.page import require_plotly
 
 PAGES = (".html", ".htm")
 
@@ -44,7 +44,7 @@ class ReportOptions:
 def report_command(options: ReportOptions, talk: Talk) -> Report:
     """Read the table, measure, write the page."""
     check_output(options.out, PAGES, (options.data, options.model))
-    plotly_script()  # whether it is there: before the work
+    require_plotly()
     shape = image_shape(options.image)
     if options.rows < 10:
         raise Mistake(f"--rows {options.rows}: ten rows are the least.")

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from modae.cli.errors import Mistake
 from modae.cli.output import check_output
-from modae.report.page import plotly_script
+from modae.report.page import require_plotly
 from modae.reproduction.findings import Setting
 from modae.reproduction.page import make_page
 from modae.reproduction.run import PARTS, check_source, reproduce
@@ -116,7 +116,7 @@ def _run(
 
 def _reproduce(names: Sequence[str], setting: Setting, fresh: bool, page: str | None) -> list[Verdict]:
     if page is not None:
-        plotly_script()  # whether it is there: before the work
+        require_plotly()
     verdicts = reproduce(names, setting, fresh=fresh)
     if page is not None:
         make_page(verdicts, setting).save(page)

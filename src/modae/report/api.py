@@ -14,7 +14,7 @@ from modae.report.errors import answer_section, error_section
 from modae.report.images import reconstruction_section, resolved_shape
 from modae.report.likeness import likeness_section
 from modae.report.looks import look_section
-from modae.report.page import plotly_script, render
+from modae.report.page import render, require_plotly
 from modae.report.spectrum import allocation_section, loss_section
 from modae.report.subject import Subject, make_subject
 from modae.report.trials import Trials, run_trials
@@ -120,7 +120,7 @@ def build(
     >>> report.facts["live"][2]
     'Diversity 0.8 (this model): ensemble error 4.2%, one member 26.9%.'
     """
-    plotly_script()  # whether it is there: before the work
+    require_plotly()
     check_count("n_samples", n_samples, minimum=3)
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a string or None, got {title!r}.")

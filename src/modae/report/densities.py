@@ -10,7 +10,7 @@ from modae.core.arrays import Array
 from modae.display.densities import feature_densities
 from modae.ensembles.members import module_features
 from modae.report.charts import Section, module_names, rounded, section
-from modae.report.subject import Subject
+from modae.report.subject import Subject, most_frequent
 
 MOST_CLASSES = 10
 
@@ -25,7 +25,7 @@ def density_section(subject: Subject) -> Section | None:
         return None
     places = subject.first(MOST_ROWS)
     rows, labels = subject.at(places), np.asarray(subject.labels)[places]
-    classes = _most_frequent(labels)
+    classes = most_frequent(labels, MOST_CLASSES)
     shown = _telling_feature(subject.extractor, rows, labels)
     paths = [_panels(model, rows, labels, classes, shown) for model in subject.models]
     names = [f"{name}, feature {shown + 1}" for name in module_names(len(paths[0]))]
@@ -65,11 +65,6 @@ def _heights(curves: list[Array]) -> list[object]:
     relative = np.array([each / (each.max() or 1.0) for each in curves])
     heights: list[object] = np.round(relative, 3).tolist()
     return heights
-
-
-def _most_frequent(labels: np.ndarray) -> np.ndarray:
-    classes, counts = np.unique(labels, return_counts=True)
-    return np.asarray(classes[np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])])
 
 
 def _panels(

@@ -9,7 +9,7 @@ from sklearn.metrics import confusion_matrix
 
 from modae.estimators.wording import counted
 from modae.report.charts import Chart, Section, bars, curves, level, line, matrix, rounded, section
-from modae.report.subject import Subject
+from modae.report.subject import Subject, most_frequent
 from modae.report.trials import Trials, mean_and_error
 
 MOST_CLASSES = 20
@@ -86,19 +86,18 @@ def answer_section(subject: Subject, trials: Trials) -> Section:
 
 
 def _confusion(subject: Subject, trials: Trials) -> Section:
-    classes, counts = np.unique(trials.true, return_counts=True)
-    shown = np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
-    labels = classes[shown]
+    classes, labels = np.unique(trials.true), most_frequent(trials.true, MOST_CLASSES)
+    counts = np.array([np.sum(trials.true == label) for label in labels])
     tables = [confusion_matrix(trials.true, told, labels=labels) for told in trials.told]
-    shares = [table / counts[shown][:, None] for table in tables]
+    shares = [table / counts[:, None] for table in tables]
     words = (
         "Rows of the table are the true classes, columns what the ensemble says, as a share of the row. "
         "A perfect ensemble has all of it on the diagonal."
     )
-    if len(shown) < len(classes):
+    if len(labels) < len(classes):
         words += (
-            f" The {len(shown)} most frequent of {len(classes)} classes are shown; answers outside them "
-            "are not in the table."
+            f" The {len(labels)} most frequent of {len(classes)} classes are shown; answers outside "
+            "them are not in the table."
         )
     chart = matrix(
         "True class against answer",

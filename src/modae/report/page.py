@@ -87,6 +87,11 @@ def _as_json(values: Any) -> str:
     return json.dumps(values, allow_nan=False, separators=(",", ":")).translate(_UNSAFE)
 
 
+def require_plotly() -> None:
+    """Say that plotly is missing, before the work of a report and not after it."""
+    plotly_script()
+
+
 def plotly_script() -> str:
     """What draws the charts, to be part of the page; an ImportError with the remedy if it is missing."""
     try:

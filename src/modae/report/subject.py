@@ -133,7 +133,7 @@ def take_apart(model: Any) -> Parts:
     extractor = model.extractor_ if votes else model
     while isinstance(extractor, FrozenEstimator):
         extractor = extractor.estimator
-    if isinstance(extractor, type) or not hasattr(extractor, "transform_modules"):
+    if not all(hasattr(extractor, name) for name in ("transform_modules", "n_modules", "n_components_")):
         raise TypeError(
             "model must be fitted modules (LinearModularAutoencoder, BaggingAutoencoder, "
             "modae.deep.ModularAutoencoder), an ensemble on them (ModularClassifier, ModularRegressor), "
@@ -199,6 +199,12 @@ def _names(parts: Parts, raw: Any, rows: Any) -> list[str]:
         known = getattr(raw, "columns", None)
     names = [f"column {place}" for place in range(width)] if known is None else known
     return [str(name) for name in names]
+
+
+def most_frequent(labels: np.ndarray, most: int) -> np.ndarray:
+    """The classes with the most rows, at most so many, sorted."""
+    classes, counts = np.unique(labels, return_counts=True)
+    return np.asarray(classes[np.sort(np.argsort(-counts, kind="stable")[:most])])
 
 
 def _few_values(labels: np.ndarray) -> bool:

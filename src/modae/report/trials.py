@@ -96,8 +96,7 @@ def run_trials(subject: Subject, n_jobs: int | None, seed: int) -> Trials | None
     if subject.parts.ensemble is None or why_no_trials(subject):
         return None
     with catch_warnings():
-        # At diversity 0 they are, and the page shows it.
-        filterwarnings("ignore", "All modules are equal")
+        filterwarnings("ignore", "All modules are equal")  # at diversity 0: the page shows it
         filterwarnings("ignore", "invalid value encountered", RuntimeWarning)  # PCA of constant columns
         return _run(subject, _splits(subject, seed), n_jobs)
 
@@ -105,7 +104,7 @@ def run_trials(subject: Subject, n_jobs: int | None, seed: int) -> Trials | None
 def _run(subject: Subject, splits: Any, n_jobs: int | None) -> Trials:
     folds = [Fold(*pair) for pair in splits.split(np.zeros(subject.n_shown), subject.labels)]
     prepared = in_threads(_Prepared.of, [(subject, fold) for fold in folds], n_jobs)
-    tasks = [(subject, each, diversity) for diversity in subject.diversities for each in prepared]
+    tasks = [(each, diversity) for diversity in subject.diversities for each in prepared]
     answers = np.empty(len(tasks), dtype=object)
     answers[:] = in_threads(_ask, tasks, n_jobs)
     table = answers.reshape(len(subject.diversities), len(folds))
@@ -116,8 +115,8 @@ def _run(subject: Subject, splits: Any, n_jobs: int | None) -> Trials:
     return Trials(
         ensemble=np.array([[answer.error for answer in row] for row in table]),
         individual=np.array([[answer.member_error for answer in row] for row in table]),
-        baselines={_title(prepared[0], name): row for name, row in zip(names, errors, strict=True)},
-        told=_joined(table, folds, subject.n_shown),
+        baselines={_title(name): row for name, row in zip(names, errors, strict=True)},
+        told=_joined(table, folds),
         true=np.asarray(subject.labels),
         classify=subject.parts.kind == "classify",
         given=prepared[0].measure(subject.labels, subject.parts.ensemble.predict(subject.rows)),
@@ -202,7 +201,7 @@ class _Answer:
     told: np.ndarray
 
 
-def _ask(subject: Subject, fold: _Prepared, diversity: float) -> _Answer:
+def _ask(fold: _Prepared, diversity: float) -> _Answer:
     model = fold.at(diversity)
     told = np.asarray(model.predict(fold.test))
     members = np.asarray(model.predict_members(fold.test))
@@ -223,11 +222,11 @@ def _plain_sizes(fold: _Prepared) -> list[int]:
     return sorted({max(1, min(size, most)) for size in (one, one * modules)})
 
 
-def _title(fold: _Prepared, name: Any) -> str:
-    return name if name == BAGGING else f"one PCA with {name} component{'s' if name > 1 else ''}"
+def _title(name: Any) -> str:
+    return name if name == BAGGING else f"one PCA with {counted(name, 'component')}"
 
 
-def _joined(table: np.ndarray, folds: list[Fold], n_rows: int) -> np.ndarray:
+def _joined(table: np.ndarray, folds: list[Fold]) -> np.ndarray:
     """Answers of the folds, in the order of the rows."""
     order = np.argsort(np.concatenate([fold.test for fold in folds]))
     return np.array([np.concatenate([answer.told for answer in row])[order] for row in table])

@@ -38,7 +38,9 @@ function diversityAxis(width, options = {}) {
   const [low, high] = extent(facts.diversities);
   const room = (high - low || 1) * 0.025;
   const dtick = high - low > 0 ? niceStep(high - low, Math.max(2, width / 70)) : 1;
-  return axis({ range: [low - room, high + room], tick0: 0, dtick, showgrid: false, ...options });
+  const ticks = steps(low, high, dtick);
+  const words = { tickmode: "array", tickvals: ticks, ticktext: ticks.map((value) => shown(value)) };
+  return axis({ range: [low - room, high + room], ...words, showgrid: false, ...options });
 }
 
 /** A step of 1, 2 or 5 times a power of ten, for at most so many ticks. */
@@ -47,14 +49,20 @@ function niceStep(span, most) {
   return [1, 2, 5].map((step) => step * power).find((step) => span / step <= most) ?? 10 * power;
 }
 
+/** The multiples of a step from one number to another. */
+function steps(low, high, step) {
+  const found = [];
+  for (let at = Math.ceil(low / step - 1e-9); at * step <= high + 1e-9 * Math.abs(high); at += 1) {
+    found.push(Number((at * step).toPrecision(10)));
+  }
+  return found;
+}
+
 /** A vertical axis of numbers and the margin that they need. */
 function numberAxis(ends, unit, height) {
   const [low, high] = ends.map((value) => scaled(value, unit));
   const dtick = niceStep(high - low || 1, Math.max(2, height / 48));
-  const ticks = [];
-  for (let at = Math.ceil(low / dtick - 1e-9); at * dtick <= high + 1e-9 * Math.abs(high); at += 1) {
-    ticks.push(Number((at * dtick).toPrecision(10)));
-  }
+  const ticks = steps(low, high, dtick);
   const labels = ticks.map((value) => shown(value));
   const room = 0.015 * (high - low || 1); // so that a line at the end of the range is seen as a whole
   const range = [low - room, high + room];
