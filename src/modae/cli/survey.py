@@ -27,6 +27,9 @@ MOST_CATEGORIES = 1000
 WORD_BYTES = 64
 """About as much as a word takes in a frame."""
 
+REMEDY = "fill it, or use --impute"
+"""What to do about a missing value, where a model is fitted."""
+
 TOO_DIFFERENT = 10.0
 """Ratio of two standard deviations from which on columns are standardised."""
 
@@ -107,7 +110,7 @@ class Survey:
     wanted: Wanted
     scaler: StandardScaler
     impute: bool = False
-    remedy: str = "fill it, or use --impute"
+    remedy: str = REMEDY
     n_rows: int = 0
     n_missing: int = 0
     categories: dict[str, Counter[str]] = field(default_factory=dict)
@@ -179,11 +182,11 @@ def survey(
     wanted: Wanted,
     impute: bool,
     advance: Callable[[int], None] = lambda rows: None,
-    **settings: Any,
+    remedy: str = REMEDY,
 ) -> Survey:
     """Read the table once."""
     sparse = issparse(getattr(table, "rows", None))
-    found = Survey(table, wanted, StandardScaler(with_mean=not sparse), impute, **settings)
+    found = Survey(table, wanted, StandardScaler(with_mean=not sparse), impute, remedy)
     for batch in table.batches(wanted):
         found.add(batch)
         advance(batch.rows.shape[0])
