@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import spectra
 from modae.core.backfitting import solve_backfitting
-from modae.core.codecs import best_encoders
+from modae.core.encoders import best_encoders
 from modae.core.gradient import solve_gradient
 from modae.core.polish import polish
 from modae.core.solution import ATTAINED, NOT_ATTAINABLE, UNDECIDED, Problem

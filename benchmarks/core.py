@@ -13,7 +13,7 @@ from benchmarks.data import digits
 from benchmarks.timing import Ratio, alternate, report, seconds
 from modae import LinearModularAutoencoder
 from modae.core.backfitting import backfit, random_modules
-from modae.core.moments import moments_of_rows
+from modae.data.moments import moments_of_rows
 
 ROWS = (10_000, 70_000)
 DIVERSITIES = (0.3, 0.5, 0.8, 0.95)

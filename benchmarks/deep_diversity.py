@@ -23,8 +23,8 @@ from sklearn.preprocessing import StandardScaler
 
 from modae import LinearModularAutoencoder, ModularClassifier
 from modae.deep import ModularAutoencoder, ModularNetworkRegressor
-from modae.files import atomic_write
 from modae.metrics import ambiguity_decomposition, distance_correlation_matrix
+from modae.utils.atomic import atomic_write
 
 DIVERSITIES = (0.0, 0.3, 0.5, 0.7, 0.9, 0.95)
 FOLDS, SEEDS = 3, 3

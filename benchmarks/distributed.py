@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.memory import anonymous_bytes
 from benchmarks.timing import Ratio, alternate
 from modae import LinearModularAutoencoder
-from modae.core.stream import Stream
+from modae.data.summary import Stream
 
 N_ROWS, N_FEATURES, N_FILES = 200_000, 784, 40
 LIMIT_TIME = 1.6

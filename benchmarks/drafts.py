@@ -15,7 +15,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 
-from modae.persistence.container import FORMAT, LENGTH, MAGIC, PROLOGUE, digest_of
+from modae.files.container import FORMAT, LENGTH, MAGIC, PROLOGUE, digest_of
 
 GIGABYTE = 1 << 30
 

@@ -19,7 +19,7 @@ from sklearn.decomposition import PCA
 from benchmarks.data import digits
 from benchmarks.timing import seconds
 from modae import LinearModularAutoencoder
-from modae.core.moments import moments_of_rows
+from modae.data.moments import moments_of_rows
 from modae.display.style import BLUE, GREY, RED, open_frame, pyplot
 
 ROWS = (5_000, 10_000, 20_000, 40_000, 70_000)

@@ -33,9 +33,9 @@ from sklearn.base import BaseEstimator
 import modae
 from benchmarks.drafts import GIGABYTE, draft_of
 from benchmarks.mutations import CANARY, KINDS, whole_file
-from modae.persistence.foreign_checks import MAY_HOLD_NAN
-from modae.persistence.registry import layout_for
-from modae.persistence.writing import is_fitted
+from modae.files.foreign_checks import MAY_HOLD_NAN
+from modae.files.registry import layout_for
+from modae.files.writing import is_fitted
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = sorted((ROOT / "tests" / "golden").glob("*/*.modae"))

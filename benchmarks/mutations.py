@@ -31,7 +31,7 @@ from benchmarks.drafts import (
     with_names,
     with_table,
 )
-from modae.persistence.container import FORMAT, MAGIC
+from modae.files.container import FORMAT, MAGIC
 
 CANARY = "modae-canary"
 

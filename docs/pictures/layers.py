@@ -12,8 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from modae.files import atomic_write  # noqa: E402
-from test_layers import ALLOWED, FILES, ORDER, imports  # noqa: E402
+from modae.utils.atomic import atomic_write  # noqa: E402
+from test_layers import FILES, LAYERS, imports  # noqa: E402
 
 TARGET = ROOT / "docs" / "images" / "layers.svg"
 ROW, WIDTH, TOP = 46, 1000, 34
@@ -27,7 +27,7 @@ def layer_of(name):
 
 def layers():
     """The layers, in the order in which they build on each other; the package itself is left out."""
-    return list(dict.fromkeys(layer_of(name) for name in ORDER if name))
+    return [layer for layer in LAYERS if layer]
 
 
 def sentence(layer):
@@ -39,7 +39,7 @@ def sentence(layer):
 def uses(layer):
     """The other layers that its files import from."""
     found = set()
-    for name in ORDER:
+    for name in FILES:
         if layer_of(name) == layer and name:
             found |= {part.split(".")[1] for part in imports(FILES[name]) if part.startswith("modae.")}
     return [other for other in layers() if other in found - {layer}]
@@ -57,7 +57,7 @@ def row(place, layer):
     """One layer: its name, its sentence, whom it uses, and which packages it may import."""
     y = TOP + place * ROW
     shade = "#e8f1fa" if layer == "core" else "#f6f6f6"
-    packages = ", ".join(sorted(ALLOWED[layer])) or "nothing"
+    packages = ", ".join(sorted(LAYERS[layer][1])) or "nothing"
     below = ", ".join(uses(layer)) or "no other layer"
     return [
         f"<rect x='40' y='{y}' width='{WIDTH - 50}' height='{ROW - 6}' rx='5'"

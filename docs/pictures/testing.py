@@ -5,7 +5,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from modae.files import atomic_write
+from modae.utils.atomic import atomic_write
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "testing.md"

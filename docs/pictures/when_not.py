@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from modae import ModularClassifierCV
-from modae.files import atomic_write
+from modae.utils.atomic import atomic_write
 
 DOCS = Path(__file__).parents[1]
 PAGE, STORE = DOCS / "when-not.md", DOCS / "when-not" / "errors.json"

@@ -20,38 +20,38 @@ if TYPE_CHECKING:
     from modae.ensembles.neighbors import NearestNeighborRegressor as NearestNeighborRegressor
     from modae.ensembles.regressor import ModularRegressor as ModularRegressor
     from modae.ensembles.tuning import ModularClassifierCV as ModularClassifierCV
-    from modae.estimators.bagging import BaggingAutoencoder as BaggingAutoencoder
-    from modae.estimators.linear import LinearModularAutoencoder as LinearModularAutoencoder
-    from modae.estimators.regression import LinearModularRegressor as LinearModularRegressor
-    from modae.export.api import export_onnx as export_onnx
-    from modae.inputs.batches import Batches as Batches
-    from modae.inputs.batches import open_batches as open_batches
-    from modae.persistence.api import describe as describe
-    from modae.persistence.api import load as load
-    from modae.persistence.api import save as save
-    from modae.persistence.errors import ModelFormatError as ModelFormatError
+    from modae.files.api import describe as describe
+    from modae.files.api import load as load
+    from modae.files.api import save as save
+    from modae.files.errors import ModelFormatError as ModelFormatError
+    from modae.linear.autoencoder import LinearModularAutoencoder as LinearModularAutoencoder
+    from modae.linear.bagging import BaggingAutoencoder as BaggingAutoencoder
+    from modae.linear.regressor import LinearModularRegressor as LinearModularRegressor
+    from modae.onnx.api import export_onnx as export_onnx
+    from modae.sources.batches import Batches as Batches
+    from modae.sources.batches import open_batches as open_batches
     from modae.streaming.fitting import fit_stream as fit_stream
     from modae.streaming.transforming import transform_stream as transform_stream
-    from modae.versions import show_versions as show_versions
+    from modae.utils.versions import show_versions as show_versions
 
 _HOMES = {
-    "BaggingAutoencoder": "modae.estimators.bagging",
-    "Batches": "modae.inputs.batches",
-    "LinearModularAutoencoder": "modae.estimators.linear",
-    "LinearModularRegressor": "modae.estimators.regression",
-    "ModelFormatError": "modae.persistence.errors",
+    "BaggingAutoencoder": "modae.linear.bagging",
+    "Batches": "modae.sources.batches",
+    "LinearModularAutoencoder": "modae.linear.autoencoder",
+    "LinearModularRegressor": "modae.linear.regressor",
+    "ModelFormatError": "modae.files.errors",
     "ModularClassifier": "modae.ensembles.classifier",
     "ModularClassifierCV": "modae.ensembles.tuning",
     "ModularRegressor": "modae.ensembles.regressor",
     "NearestNeighborClassifier": "modae.ensembles.neighbors",
     "NearestNeighborRegressor": "modae.ensembles.neighbors",
-    "describe": "modae.persistence.api",
-    "export_onnx": "modae.export.api",
+    "describe": "modae.files.api",
+    "export_onnx": "modae.onnx.api",
     "fit_stream": "modae.streaming.fitting",
-    "load": "modae.persistence.api",
-    "open_batches": "modae.inputs.batches",
-    "save": "modae.persistence.api",
-    "show_versions": "modae.versions",
+    "load": "modae.files.api",
+    "open_batches": "modae.sources.batches",
+    "save": "modae.files.api",
+    "show_versions": "modae.utils.versions",
     "transform_stream": "modae.streaming.transforming",
 }
 """Public name -> module that defines it."""

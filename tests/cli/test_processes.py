@@ -21,7 +21,7 @@ from modae.cli.errors import Mistake
 from modae.cli.opening import open_table
 from modae.cli.output import open_output
 from modae.cli.talk import Talk
-from modae.files import LITTER_PREFIX
+from modae.utils.atomic import LITTER_PREFIX
 
 COMMAND = "import sys\nfrom modae.cli import main\nsys.argv[0] = 'modae'\nmain()"
 
@@ -138,7 +138,7 @@ def test_a_full_disk_leaves_nothing_behind(desk):
 FITTER = """
 import os, sys
 import skops.io
-import modae.cli.fitting, modae.cli.csv_tables, modae.persistence.foreign, modae.persistence.layouts
+import modae.cli.fitting, modae.cli.csv_tables, modae.files.foreign, modae.files.layouts
 from modae.cli.app import app
 from modae.cli.guard import run
 

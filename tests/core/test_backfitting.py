@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from modae.core.backfitting import backfit, random_modules, solve_backfitting, update_module
-from modae.core.codecs import best_encoders
+from modae.core.encoders import best_encoders
 from modae.core.objective import linear_terms
 from modae.core.solution import Problem
 from modae.core.spectral import solve_spectral

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modae.core.moments import moments_of_rows
 from modae.core.solution import ATTAINED, NOT_ATTAINABLE, Problem
 from modae.core.spectral import solve_spectral
-from modae.core.spectrum import spectrum_of_moments
+from modae.data.moments import moments_of_rows
+from modae.data.spectrum import spectrum_of_moments
 from oracles import loss_by_loops, projectors, random_rotation
 from strategies import data_sets, diversities, metamorphic, problems, seeds
 

@@ -9,7 +9,7 @@ import pytest
 from modae.datasets import amat, load_benchmark
 from modae.datasets.amat import binary_copy
 from modae.datasets.benchmarks import BENCHMARKS
-from modae.files import LITTER_PREFIX
+from modae.utils.atomic import LITTER_PREFIX
 
 
 def rows_of(n, n_classes=10, seed=0):

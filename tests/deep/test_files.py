@@ -8,7 +8,7 @@ import torch
 import modae
 from deep.parts import KINDS, X, assert_same_training, autoencoder, noisy_encoder, says
 from modae.deep import ModularAutoencoder
-from modae.persistence.container import read_container, write_container
+from modae.files.container import read_container, write_container
 
 
 def again(model, tmp_path, **options):

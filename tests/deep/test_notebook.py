@@ -4,7 +4,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from modae.deep import ModularAutoencoder, ModularNetworkClassifier, ModularNetworkRegressor
-from modae.estimators.figures import figures_html
+from modae.linear.notebook import figures_html
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:100], Y[:100]

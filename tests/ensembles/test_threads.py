@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from ensembles.parts import ColumnModules
 from modae import ModularClassifier
-from modae.estimators.parallel import in_threads
+from modae.utils.parallel import in_threads
 
 SEEN = []
 
@@ -70,7 +70,7 @@ def test_pools_are_restored_after_a_failure(four_threads):
 
 def test_a_limit_of_the_caller_is_not_raised(monkeypatch):
     """Who allows one thread (OMP_NUM_THREADS=1) does not get more because the machine has more cores."""
-    monkeypatch.setattr("modae.estimators.parallel.cpu_count", lambda: 8)
+    monkeypatch.setattr("modae.utils.parallel.cpu_count", lambda: 8)
     with threadpool_limits(1):
         seen = in_threads(lambda _: pools(), [(k,) for k in range(4)], 2)
     assert all(threads == 1 for each in seen for threads in each)

@@ -157,7 +157,7 @@ def writers(file):
 
 WAYS_TO_WRITE = {"write_text", "write_bytes", "open", "savetxt", "fdopen"}
 HOME = Path(modae.__file__).parent
-WRITING_FILES = [*(HOME / "reproduction").glob("*.py"), *(HOME / "cli").glob("*.py"), HOME / "demo.py"]
+WRITING_FILES = [*(HOME / "reproduction").glob("*.py"), *(HOME / "cli").glob("*.py")]
 
 
 @pytest.mark.parametrize("file", WRITING_FILES, ids=lambda file: f"{file.parent.name}/{file.name}")

@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import modae
-from modae.core.stream import Stream
-from modae.persistence.checkpoints import StreamCheckpoint
+from modae.data.summary import Stream
+from modae.streaming.checkpoints import StreamCheckpoint
 from strategies import metamorphic
 
 RNG = np.random.default_rng(0)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import modae
-from modae.files import LITTER_PREFIX
+from modae.utils.atomic import LITTER_PREFIX
 
 FITTER = """
 import os, sys, time, modae

@@ -273,7 +273,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for pictures.")] = Path("modae-demo"),
 ) -> None:
     """A quick tour on handwritten digits, with pictures."""
-    from modae.demo import main
+    from modae.cli.demo import main
 
     try:
         main(out)

@@ -16,7 +16,7 @@ from modae.cli.output import TABLES, check_output, open_output
 from modae.cli.tables import NUMBER, Batch, Table, Wanted
 from modae.cli.talk import Report, Talk
 from modae.cli.targets import missing_targets, right_labels
-from modae.estimators.wording import counted, share
+from modae.utils.text import counted, share
 
 Columns = dict[str, Any]
 

@@ -10,8 +10,8 @@ from modae.cli.errors import Mistake, one_line
 from modae.cli.models import load_model
 from modae.cli.output import check_output
 from modae.cli.talk import Report, size
-from modae.export.api import export_onnx
-from modae.persistence.api import load
+from modae.files.api import load
+from modae.onnx.api import export_onnx
 
 
 def export_command(path: str, out: str) -> Report:

@@ -26,9 +26,9 @@ from modae.cli.tuning import tune
 from modae.cli.wording import certificate, certificate_text, sizes_text
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.regressor import ModularRegressor
-from modae.estimators.linear import LinearModularAutoencoder
-from modae.estimators.wording import counted, share
-from modae.persistence.api import describe, save
+from modae.files.api import describe, save
+from modae.linear.autoencoder import LinearModularAutoencoder
+from modae.utils.text import counted, share
 
 JUDGED_ROWS = 5000
 """Rows on which a fit is cross-validated: enough for a percent, and quick."""

@@ -42,7 +42,7 @@ def guard(as_json: bool = False) -> Iterator[None]:
 
 def verdict(error: BaseException) -> tuple[int, str]:
     """The exit code for an error, and what to say."""
-    from modae.persistence.errors import ModelFormatError
+    from modae.files.errors import ModelFormatError
 
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED, "Interrupted: nothing was written."

@@ -8,8 +8,8 @@ from modae.cli.errors import listed
 from modae.cli.models import Model, load_model
 from modae.cli.talk import Report, size
 from modae.cli.wording import certificate, certificate_text, sizes_text
-from modae.estimators.wording import counted, share
-from modae.persistence.api import describe
+from modae.files.api import describe
+from modae.utils.text import counted, share
 
 
 def info_command(path: str) -> Report:

@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from modae.cli.targets import Target
-from modae.estimators.wording import share
+from modae.utils.text import share
 
 MOST_FOLDS = 5
 

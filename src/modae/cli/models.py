@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from modae.cli.errors import Mistake, listed
 from modae.cli.steps import WORDS, Steps, through
 from modae.cli.tables import WORD, Table, Wanted
-from modae.persistence.api import load
+from modae.files.api import load
 
 NOTES = "table_"
 """Attribute of a Pipeline with what only the command line knows: the target's name, how many rows."""

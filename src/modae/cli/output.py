@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 import numpy as np
 
 from modae.cli.errors import Mistake
-from modae.files import LITTER_PREFIX, atomic_write
+from modae.utils.atomic import LITTER_PREFIX, atomic_write
 
 TABLES = (".csv", ".parquet", ".npy")
 MODELS = (".modae",)

@@ -17,7 +17,7 @@ from modae.cli.tables import BATCH_BYTES
 from modae.cli.talk import Report, Talk
 from modae.cli.targets import Target
 from modae.ensembles.labels import stratified
-from modae.inputs.batches import open_batches
+from modae.sources.batches import open_batches
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,9 +18,9 @@ from modae.cli.survey import survey
 from modae.cli.tables import ArrayTable, Table, Wanted
 from modae.cli.talk import Report, Talk, size
 from modae.cli.targets import as_labels, missing_targets
-from modae.estimators.wording import counted
 from modae.report.api import build
 from modae.report.page import require_plotly
+from modae.utils.text import counted
 
 PAGES = (".html", ".htm")
 

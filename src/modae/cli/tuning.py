@@ -12,8 +12,8 @@ from modae.cli.problem import Problem, check_sizes
 from modae.cli.targets import rare_classes
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.tuning import ModularClassifierCV
-from modae.estimators.linear import LinearModularAutoencoder
-from modae.estimators.wording import counted, share
+from modae.linear.autoencoder import LinearModularAutoencoder
+from modae.utils.text import counted, share
 
 TUNED_ROWS = 20_000
 """Rows on which candidates are compared; the chosen one is then fitted to all."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from modae.estimators.wording import bounded_loss, closeness, counted
+from modae.utils.text import bounded_loss, closeness, counted
 
 
 def sizes_text(model: Any) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from modae.core.allocation import PEEL
-from modae.core.arrays import Array
+from modae.utils.arrays import Array
 
 MARGIN = 1e-9
 """A violation must exceed this, far above round-off in the shares."""

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modae.core.arrays import Array
 from modae.core.objective import linear_terms
 from modae.core.solution import Problem, Solution, conclude
+from modae.utils.arrays import Array
 
 
 @dataclass(frozen=True)

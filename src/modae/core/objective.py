@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from modae.core.arrays import Array, side_by_side, swap
+from modae.utils.arrays import Array, side_by_side, swap
 
 
 class Terms(NamedTuple):
@@ -53,31 +53,6 @@ def output_terms(outputs: Array, targets: Array) -> Terms:
         np.einsum("mnd,mnd->n", spread, spread) / len(outputs),
         np.einsum("nd,nd->n", misses, misses),
     )
-
-
-def row_terms(squares: Array, codes: Array, matches: Array, decoders: Array) -> Terms:
-    r"""The terms for each row in float64, without the reconstructions: orthonormal decoders only.
-
-    :math:`\|A_iz_i-x\|^2=\|x\|^2+\langle z_i,\,z_i-2A_i^Tx\rangle`, and with
-    :math:`A=[A_1\dots A_M]` the error of the mean is
-    :math:`\|x\|^2-\frac2M\langle z,A^Tx\rangle+\frac1{M^2}\langle z,A^TAz\rangle`.
-
-    Parameters
-    ----------
-    squares : ndarray of shape (n,)
-        Squared length of each centred row.
-    codes, matches : ndarrays of shape (n, M*H)
-        What the encoders, and what the transposed decoders, make of the centred rows.
-    decoders : ndarray of shape (M, D, H)
-    """
-    flat, n_modules = side_by_side(decoders).astype(np.float64), len(decoders)
-    codes, matches = codes.astype(np.float64), matches.astype(np.float64)
-    own = np.einsum("nk,nk->n", codes, codes) / n_modules
-    overlap = np.einsum("nk,nk->n", codes, matches) / n_modules
-    together = np.einsum("nk,nk->n", codes @ (flat.T @ flat), codes) / n_modules**2
-    reconstruction = np.maximum(squares + own - 2.0 * overlap, 0.0)
-    error_of_mean = np.maximum(squares + together - 2.0 * overlap, 0.0)
-    return Terms(reconstruction, reconstruction - error_of_mean, error_of_mean)
 
 
 def linear_terms(decoders: Array, encoders: Array, covariance: Array) -> Terms:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from modae.core.arrays import Array, swap
 from modae.core.subspaces import mean_projector
+from modae.utils.arrays import Array, swap
 
 
 @dataclass(frozen=True)

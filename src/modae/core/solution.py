@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from modae.core.allocation import Allocation, allocate, lower_bound
-from modae.core.arrays import Array
 from modae.core.attainability import is_unattainable
-from modae.core.codecs import canonical
+from modae.core.encoders import canonical
 from modae.core.objective import Terms, linear_terms
 from modae.core.subspaces import mean_projector
+from modae.utils.arrays import Array
 
 ATTAINED, NOT_ATTAINABLE, UNDECIDED = "attained", "not attainable", "undecided"
 
@@ -31,7 +31,7 @@ class Problem:
     n_modules, n_components, diversity
         M, H and lam in [0, 1].
     hidden, slack : float
-        How far an inexact spectrum may be off, see :class:`modae.core.spectrum.Spectrum`.
+        How far an inexact spectrum may be off, see :class:`modae.data.spectrum.Spectrum`.
     closed : float
         A gap below this fraction of the variance counts as closed.
     """
@@ -112,7 +112,7 @@ class Solution:
     ----------
     decoders : ndarray of shape (M, K', H)
         In the first K' <= K principal axes: those that any module uses. Orthonormal columns, in the
-        order of :func:`modae.core.codecs.canonical`.
+        order of :func:`modae.core.encoders.canonical`.
     encoders : ndarray of shape (M, H, K')
     shares : ndarray of shape (K,)
         Share of the modules that look at each principal axis.

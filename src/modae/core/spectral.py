@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from modae.core.arrays import Array
-from modae.core.codecs import best_encoders
+from modae.core.encoders import best_encoders
 from modae.core.polish import on_all_axes, perturbed, polish
 from modae.core.solution import CLOSED, Problem, Solution, conclude
 from modae.core.subspaces import module_subspaces
+from modae.utils.arrays import Array
 
 NOISE = 1e-2
 """Size of the random step aside before the second descent; frames have entries of size 1."""

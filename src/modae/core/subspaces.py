@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from modae.core.allocation import PEEL, Allocation, Block
-from modae.core.arrays import Array
 from modae.core.tight_frames import frames_with_mean_projector
+from modae.utils.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from modae.core.arrays import Array, apart, side_by_side, swap
+from modae.utils.arrays import Array, apart, side_by_side, swap
 
 TOLERANCE = 1e-7
 """Stop at this Frobenius residual: the loss is second order in it."""

@@ -16,10 +16,10 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from modae.core.arrays import Array, Indices
 from modae.datasets.digits import SIDE
 from modae.datasets.sources import checked_labels
-from modae.files import atomic_write
+from modae.utils.arrays import Array, Indices
+from modae.utils.atomic import atomic_write
 
 N_PIXELS = SIDE * SIDE
 _ROWS_AT_ONCE = 1000

@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
-from modae.core.arrays import Array, Indices
 from modae.datasets.amat import Originals
 from modae.datasets.convex import make_convex
 from modae.datasets.digits import on_noise, on_photographs, rotated
@@ -20,7 +19,8 @@ from modae.datasets.idx import PARTS, has_idx_files, idx_names, read_idx_digits
 from modae.datasets.photographs import photographs
 from modae.datasets.rectangles import make_rectangles
 from modae.datasets.sources import Digits, embedded_digits, openml_digits
-from modae.estimators.parameters import check_choice, check_count, check_flag
+from modae.utils.arrays import Array, Indices
+from modae.utils.parameters import check_choice, check_count, check_flag
 
 Images: TypeAlias = tuple[Array, Indices]
 """Images (n, 28, 28) and labels (n,)."""

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft2, rfft2
 
-from modae.core.arrays import Array, Indices
 from modae.datasets.digits import SIDE
 from modae.datasets.rectangles import balanced_labels
+from modae.utils.arrays import Array, Indices
 
 Masks: TypeAlias = NDArray[np.bool_]
 """A stack of images (n, 28, 28), True where white."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.ndimage import map_coordinates
 
-from modae.core.arrays import Array
+from modae.utils.arrays import Array
 
 SIDE = 28
 """Pixels along one side of an image."""

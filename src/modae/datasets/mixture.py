@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from modae.core.arrays import Array, Indices
-from modae.estimators.parameters import check_count, check_flag, check_non_negative
+from modae.utils.arrays import Array, Indices
+from modae.utils.parameters import check_count, check_flag, check_non_negative
 
 _DEFAULT_CLUSTERS, _DEFAULT_FEATURES = 10, 100
 

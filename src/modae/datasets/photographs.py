@@ -12,7 +12,7 @@ from io import BytesIO
 
 import numpy as np
 
-from modae.core.arrays import Array
+from modae.utils.arrays import Array
 
 PHOTOGRAPHS = {
     "sklearn.datasets.images": ("china.jpg", "flower.jpg"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from modae.core.arrays import Array, Indices
 from modae.datasets.digits import SIDE
+from modae.utils.arrays import Array, Indices
 
 LEAST_DIFFERENCE = 3
 """Pixels by which the sides of a rectangle differ at least."""

@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from modae.core.arrays import Array, Indices
 from modae.datasets.digits import SIDE
+from modae.utils.arrays import Array, Indices
 
 N_CLASSES = 10
 

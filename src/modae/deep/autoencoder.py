@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Self
 
-from modae.core.rows import Rows
+from modae.data.rows import Rows
 from modae.deep.coding import CodingModules
 from modae.deep.copies import CopiedAutoencoderNetwork
 from modae.deep.net import Objective
 from modae.deep.networks import ModularAutoencoderNetwork
 from modae.deep.options import check_factory, layer_sizes
 from modae.deep.trained import Recipe
-from modae.estimators.model import Published
-from modae.estimators.parameters import check_count, resolved_components
+from modae.linear.model import Published
+from modae.utils.parameters import check_count, resolved_components
 
 
 class ModularAutoencoder(CodingModules):

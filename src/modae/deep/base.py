@@ -13,15 +13,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from modae.core.rows import Rows
+from modae.data import rows_of
+from modae.data.rows import Rows
 from modae.deep.batches import Scaling, Source
 from modae.deep.net import Objective
 from modae.deep.options import check_training, device_of, optimizer_class
 from modae.deep.trained import Recipe, TrainedModel
 from modae.deep.training import State, Training
-from modae.estimators.figures import KeyFigures
-from modae.estimators.model import Published
-from modae.inputs import rows_of
+from modae.linear.model import Published
+from modae.linear.notebook import KeyFigures
 
 PUBLISHED = ("n_features_in_", "feature_names_in_", "classes_")
 """Fitted attributes that are part of the state, where an estimator has them."""
@@ -224,7 +224,7 @@ class DeepModules(KeyFigures, BaseEstimator):
         return twin
 
     def _write_checkpoint(self) -> None:
-        from modae.persistence.api import save  # its layouts of deep estimators import this file
+        from modae.files.api import save  # its layouts of deep estimators import this file
 
         save(self, self.checkpoint)
 

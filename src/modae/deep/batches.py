@@ -15,8 +15,8 @@ import torch
 from scipy.sparse import issparse
 from torch import Tensor
 
-from modae.core.arrays import Array, Indices
-from modae.core.rows import Rows, centred_squares, mean_row
+from modae.data.rows import Rows, centred_squares, mean_row
+from modae.utils.arrays import Array, Indices
 
 Batch = tuple[Tensor, Tensor]
 

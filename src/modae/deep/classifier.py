@@ -10,15 +10,15 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from modae.core.arrays import Array, Indices
-from modae.core.rows import Rows
+from modae.data import rows_of
+from modae.data.rows import Rows
 from modae.deep.base import Targets
 from modae.deep.loss import AVERAGES, mean_prediction
 from modae.deep.net import Objective
 from modae.deep.supervised import SupervisedModules
-from modae.estimators.model import Published
-from modae.estimators.parameters import check_choice
-from modae.inputs import rows_of
+from modae.linear.model import Published
+from modae.utils.arrays import Array, Indices
+from modae.utils.parameters import check_choice
 
 
 class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils import check_array
 
-from modae.core.arrays import Array, apart, side_by_side
+from modae.data import rows_of
 from modae.deep.base import DeepModules
-from modae.estimators.figures import modules_text
-from modae.inputs import rows_of
+from modae.linear.notebook import modules_text
+from modae.utils.arrays import Array, apart, side_by_side
 
 
 class CodingModules(TransformerMixin, DeepModules):

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from modae.estimators.parameters import check_count, check_flag
+from modae.utils.parameters import check_count, check_flag
 
 Factory = Callable[[int, int], nn.Module]
 

@@ -17,9 +17,8 @@ from modae.deep.classifier import ModularNetworkClassifier
 from modae.deep.options import DTYPES
 from modae.deep.regressor import ModularNetworkRegressor
 from modae.deep.trained import TrainedModel, may_draw, new_network
-from modae.persistence.ensemble_layouts import labels, word
-from modae.persistence.linear_layouts import feature_names
-from modae.persistence.rules import (
+from modae.ensembles.layouts import labels, word
+from modae.files.rules import (
     Choice,
     Count,
     Floats,
@@ -32,6 +31,7 @@ from modae.persistence.rules import (
     flag,
     require,
 )
+from modae.linear.layouts import feature_names
 
 ACTIVATIONS = (
     "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU",

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from modae.estimators.parameters import check_choice, check_diversity
+from modae.utils.parameters import check_choice, check_diversity
 
 Loss = str | Callable[[Tensor, Tensor], Tensor]
 

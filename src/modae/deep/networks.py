@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from modae.deep.activations import Activation, make_activation
-from modae.estimators.parameters import check_count, check_flag
+from modae.utils.parameters import check_count, check_flag
 
 
 class ModularAutoencoderNetwork(nn.Module):

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from sklearn.utils import check_random_state
 
-from modae.estimators.parameters import (
+from modae.utils.parameters import (
     check_choice,
     check_count,
     check_diversity,

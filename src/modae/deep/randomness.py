@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from modae.core.arrays import Indices
+from modae.utils.arrays import Indices
 
 _ORDER, _SPLIT, _TORCH = range(3)
 """Purposes, so that no two draws come from the same stream."""

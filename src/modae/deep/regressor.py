@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array
 
-from modae.core.arrays import Array
-from modae.core.rows import Rows
+from modae.data import rows_of
+from modae.data.rows import Rows
 from modae.deep.base import Targets
 from modae.deep.net import Objective
 from modae.deep.supervised import SupervisedModules
-from modae.estimators.model import Published
-from modae.estimators.parameters import check_choice
-from modae.inputs import rows_of
+from modae.linear.model import Published
+from modae.utils.arrays import Array
+from modae.utils.parameters import check_choice
 
 
 class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModules):

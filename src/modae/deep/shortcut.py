@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from modae.deep.loss import Loss, LossTerms, modular_loss
 from modae.deep.networks import MemberLayer, ModularAutoencoderNetwork
-from modae.estimators.parameters import check_diversity
+from modae.utils.parameters import check_diversity
 
 
 def network_terms(

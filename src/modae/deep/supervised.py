@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from modae.core.rows import Rows
+from modae.data.rows import Rows
 from modae.deep.base import DeepModules
 from modae.deep.copies import CopiedRegressionNetwork
 from modae.deep.networks import ModularRegressionNetwork
 from modae.deep.options import check_factory, layer_sizes
 from modae.deep.trained import Recipe
-from modae.estimators.parameters import check_flag
+from modae.utils.parameters import check_flag
 
 
 class SupervisedModules(DeepModules):

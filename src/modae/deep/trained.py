@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from modae.core.arrays import Array, Indices
-from modae.core.rows import Rows
+from modae.data.rows import Rows
 from modae.deep.batches import Batches, Scaling, Source
 from modae.deep.callbacks import diverged
 from modae.deep.net import Objective, as_tensors
 from modae.deep.options import DTYPES, device_of
 from modae.deep.randomness import private_generators, seed_torch
+from modae.utils.arrays import Array, Indices
 
 Recipe: TypeAlias = "partial[Any]"
 """A network class with its arguments by name: made, compared and pickled without the weights."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from modae.core.arrays import Indices
 from modae.deep.batches import Batches, Source
 from modae.deep.callbacks import (
     AfterEpoch,
@@ -25,7 +24,8 @@ from modae.deep.net import ModularNet, Objective, log_of, make_net, restore, sta
 from modae.deep.options import learning_rate, rows_in_batch, seed_of
 from modae.deep.randomness import epoch_order, private_generators, split_rows
 from modae.deep.trained import Recipe, loss_unit, may_draw, new_network
-from modae.ensembles.progress import progress_bar
+from modae.utils.arrays import Indices
+from modae.utils.progress import progress_bar
 
 State = dict[str, Any]
 

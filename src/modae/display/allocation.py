@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from modae.core.arrays import Array
 from modae.display.parts import extractor_of
 from modae.display.style import BLUE, axes_grid, open_frame, pyplot
-from modae.estimators.parameters import check_count
+from modae.utils.arrays import Array
+from modae.utils.parameters import check_count
 
 _NOBODY = 1e-6
 """Smaller shares are round-off, and left white."""

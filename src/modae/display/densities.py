@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from scipy.stats import gaussian_kde
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from modae.core.arrays import Array
 from modae.display.parts import chosen_indices, extractor_of
 from modae.display.style import (
     BAND_OPACITY,
@@ -21,7 +20,8 @@ from modae.display.style import (
     pyplot,
 )
 from modae.ensembles.members import module_features
-from modae.estimators.parameters import check_count
+from modae.utils.arrays import Array
+from modae.utils.parameters import check_count
 
 _FINEST = 0.02
 """Values of a class within this fraction of the range of the feature are drawn as one peak so wide."""

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from modae.ensembles.members import require_modules
-from modae.estimators.parameters import check_count
+from modae.utils.parameters import check_count
 
 
 def extractor_of(estimator: Any) -> Any:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from modae.core.arrays import Array
 from modae.display.parts import chosen_indices, extractor_of
 from modae.display.style import pyplot, single_axes
-from modae.estimators.parameters import check_count
+from modae.utils.arrays import Array
+from modae.utils.parameters import check_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

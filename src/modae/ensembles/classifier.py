@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from modae.core.arrays import Array, Indices
+from modae.data import by_rows, columns_of, gather, split_weights, weights_of
 from modae.ensembles.labels import TIE_BREAKS, VOTINGS, check_classes, check_labels
 from modae.ensembles.members import (
     Member,
@@ -25,8 +25,8 @@ from modae.ensembles.modular import ModularEnsemble, stacked
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.routing import Routed
 from modae.ensembles.votes import Scores, decide, row_disagreement, vote_shares
-from modae.estimators.parameters import check_choice
-from modae.inputs import by_rows, columns_of, gather, split_weights, weights_of
+from modae.utils.arrays import Array, Indices
+from modae.utils.parameters import check_choice
 
 
 def _all_members_have(method: str, ensemble: Any) -> bool:

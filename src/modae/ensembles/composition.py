@@ -14,8 +14,8 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter
 
 from modae.ensembles.routing import FITTING, Routed, route_by_request, route_weights
-from modae.estimators.figures import KeyFigures
-from modae.estimators.linear import LinearModularAutoencoder
+from modae.linear.autoencoder import LinearModularAutoencoder
+from modae.linear.notebook import KeyFigures
 
 Generator = np.random.RandomState | None
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modae.core.arrays import Array
+from modae.utils.arrays import Array
 
 
 @dataclass(frozen=True)

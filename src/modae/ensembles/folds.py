@@ -13,7 +13,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing as rows_at  # frames, lists and sparse matrices alike
 
 from modae.ensembles.composition import Generator, seeded
-from modae.estimators.parameters import check_count, check_diversity, resolved_components
+from modae.utils.parameters import check_count, check_diversity, resolved_components
 
 Candidate = dict[str, Any]
 """``n_modules``, ``n_components`` and ``diversity`` of an extractor."""

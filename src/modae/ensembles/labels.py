@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
+from modae.data import check_length, gather
 from modae.ensembles.members import Member
-from modae.inputs import check_length, gather
 
 VOTINGS = ("hard", "soft")
 

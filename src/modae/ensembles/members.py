@@ -10,11 +10,11 @@ from warnings import warn
 import numpy as np
 from sklearn.base import clone
 
-from modae.core.arrays import Array
+from modae.data import gather
 from modae.ensembles.composition import Generator, Named, seeded
 from modae.ensembles.routing import Routed
-from modae.estimators.parallel import in_threads
-from modae.inputs import gather
+from modae.utils.arrays import Array
+from modae.utils.parallel import in_threads
 
 EQUAL = 1e-9
 """Modules whose outputs spread by less than this share of the variance are equal."""

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from modae.core.arrays import Array
+from modae.data import columns_of, gather
 from modae.ensembles.composition import Composition, seeded, two_generators
 from modae.ensembles.members import (
     Member,
@@ -20,7 +20,7 @@ from modae.ensembles.members import (
     new_members,
 )
 from modae.ensembles.routing import Routed
-from modae.inputs import columns_of, gather
+from modae.utils.arrays import Array
 
 
 class Parts(NamedTuple):

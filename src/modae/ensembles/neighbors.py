@@ -13,9 +13,9 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from modae.core.arrays import Array, Indices
-from modae.estimators.parameters import check_choice
-from modae.inputs.validation import FLOATS, weights_of
+from modae.data.validation import FLOATS, weights_of
+from modae.utils.arrays import Array, Indices
+from modae.utils.parameters import check_choice
 
 TREE_LIMIT = 20
 """Features up to which a tree is faster, see :func:`choose_backend`."""

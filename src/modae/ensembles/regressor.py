@@ -11,14 +11,14 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from modae.core.arrays import Array
+from modae.data import by_rows, check_length, columns_of, gather, split_weights
 from modae.ensembles.conformal import Calibration
 from modae.ensembles.members import require_members, require_modules, warn_if_equal
 from modae.ensembles.modular import ModularEnsemble, Parts, require_in_memory, stacked
 from modae.ensembles.neighbors import NearestNeighborRegressor
-from modae.estimators.parameters import check_choice, check_fraction
-from modae.estimators.wording import counted
-from modae.inputs import by_rows, check_length, columns_of, gather, split_weights
+from modae.utils.arrays import Array
+from modae.utils.parameters import check_choice, check_fraction
+from modae.utils.text import counted
 
 AGGREGATES: dict[str, Any] = {"mean": np.mean, "median": np.median}
 

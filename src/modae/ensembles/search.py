@@ -13,9 +13,9 @@ from sklearn.metrics import get_scorer
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.composition import two_generators
 from modae.ensembles.folds import Candidate, Fold, changes, fit_for_all
-from modae.ensembles.progress import progress_bar
 from modae.ensembles.selection import Outcome
-from modae.estimators.parallel import in_threads
+from modae.utils.parallel import in_threads
+from modae.utils.progress import progress_bar
 
 
 @dataclass(frozen=True, eq=False)

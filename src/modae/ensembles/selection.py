@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from modae.core.arrays import Array
 from modae.ensembles.folds import Candidate
+from modae.utils.arrays import Array
 
 RULES = ("best", "one_standard_error")
 

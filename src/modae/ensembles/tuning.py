@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, indexable
 
-from modae.core.arrays import Array
+from modae.data import rows_of
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.composition import Composition, as_seed
 from modae.ensembles.folds import Candidate, changes, make_candidates, make_folds, require_path
@@ -21,9 +21,9 @@ from modae.ensembles.modular import require_in_memory
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.search import Search
 from modae.ensembles.selection import RULES, Outcome, choose, results_table
-from modae.estimators.parameters import check_choice
-from modae.estimators.wording import counted, share
-from modae.inputs import rows_of
+from modae.utils.arrays import Array
+from modae.utils.parameters import check_choice
+from modae.utils.text import counted, share
 
 DIVERSITIES = tuple(round(0.1 * step, 1) for step in range(11))
 """Candidates where none are given: 0, 0.1, ..., 1."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from modae.core.arrays import Array, Indices
+from modae.utils.arrays import Array, Indices
 
 CELLS = 1 << 20
 """Counts held at a time: rows are counted in blocks, so many classes do not fill the memory."""

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import resample
 
-from modae.core.arrays import Array
-from modae.core.distance_correlation import jackknifed_correlations
-from modae.estimators.parameters import check_count
+from modae.metrics.correlations import jackknifed_correlations
 from modae.metrics.distances import same_rows
+from modae.utils.arrays import Array
+from modae.utils.parameters import check_count
 
 
 class Estimate(NamedTuple):

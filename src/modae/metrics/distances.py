@@ -9,9 +9,9 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
-from modae.core.arrays import Array
-from modae.core.distance_correlation import distance_correlations
-from modae.estimators.parameters import check_flag
+from modae.metrics.correlations import distance_correlations
+from modae.utils.arrays import Array
+from modae.utils.parameters import check_flag
 
 
 def distance_correlation(X: Any, Y: Any, *, unbiased: bool = False) -> float:

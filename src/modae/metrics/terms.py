@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
-from modae.core.arrays import Array
 from modae.core.objective import Terms, output_terms
-from modae.core.rows import BLOCK_BYTES
-from modae.inputs import weights_of
+from modae.data import weights_of
+from modae.data.rows import BLOCK_BYTES
+from modae.utils.arrays import Array
 
 
 class AmbiguityDecomposition(NamedTuple):

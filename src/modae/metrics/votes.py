@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
-from modae.core.arrays import Array
 from modae.ensembles.votes import vote_shares
+from modae.utils.arrays import Array
 
 Codes: TypeAlias = NDArray[np.integer[Any]]
 """Labels as whole numbers from 0."""

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from modae.estimators.parameters import check_count
-from modae.files import atomic_write
 from modae.report.charts import Section
 from modae.report.densities import density_section
 from modae.report.errors import answer_section, error_section
@@ -19,6 +17,8 @@ from modae.report.spectrum import allocation_section, loss_section
 from modae.report.subject import Subject, make_subject
 from modae.report.trials import Trials, run_trials
 from modae.report.words import live_words, summary_numbers, summary_words
+from modae.utils.atomic import atomic_write
+from modae.utils.parameters import check_count
 
 DEFAULT_TITLE = "Report on a modular model"
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from modae.core.arrays import Array
 from modae.display.densities import feature_densities
 from modae.ensembles.members import module_features
 from modae.report.charts import Section, module_names, rounded, section
 from modae.report.subject import Subject, most_frequent
+from modae.utils.arrays import Array
 
 MOST_CLASSES = 10
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
-from modae.estimators.wording import counted
 from modae.report.charts import Chart, Section, bars, curves, level, line, matrix, rounded, section
 from modae.report.subject import Subject, most_frequent
 from modae.report.trials import Trials, mean_and_error
+from modae.utils.text import counted
 
 MOST_CLASSES = 20
 """More are too many to read: the most frequent are shown."""

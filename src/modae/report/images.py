@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from modae.core.arrays import Array
 from modae.display.reconstruction import image_sides
 from modae.report.charts import Chart, Section, module_names, section
 from modae.report.png import encoded
 from modae.report.subject import Subject
+from modae.utils.arrays import Array
 
 MOST_ROWS = 2000
 

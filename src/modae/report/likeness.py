@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from modae.core.arrays import Array
 from modae.ensembles.members import module_features
-from modae.estimators.parallel import in_threads
 from modae.metrics import distance_correlation_matrix
 from modae.report.charts import Section, curves, line, matrix, module_names, section
 from modae.report.subject import Subject
+from modae.utils.arrays import Array
+from modae.utils.parallel import in_threads
 
 MOST_ROWS = 400
 """Time grows as the square; so many rows give two digits."""

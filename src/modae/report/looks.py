@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from modae.core.arrays import Array
 from modae.ensembles.members import module_features
 from modae.report.charts import Section, matrix, module_names, section
 from modae.report.png import encoded
 from modae.report.subject import Subject
+from modae.utils.arrays import Array
 
 MOST_ROWS = 2000
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from modae.estimators.wording import bounded_loss
 from modae.report.charts import Section, bars, curves, line, path_map, section
 from modae.report.subject import Subject
+from modae.utils.text import bounded_loss
 
 MOST_COMPONENTS = 40
 

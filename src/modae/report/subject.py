@@ -13,8 +13,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as rows_at  # frames, lists and sparse matrices alike
 from sklearn.utils.validation import check_is_fitted
 
-from modae.core.arrays import Array
 from modae.report.given import checked_labels, checked_rows, checked_stops, drawn_rows
+from modae.utils.arrays import Array
 
 MOST_NUMBERS = 4_000_000
 """In a dense copy of some rows."""

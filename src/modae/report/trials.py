@@ -19,13 +19,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
-from modae.core.arrays import Array
 from modae.ensembles.folds import Fold
 from modae.ensembles.members import new_members
-from modae.estimators.bagging import BaggingAutoencoder
-from modae.estimators.parallel import in_threads
-from modae.estimators.wording import counted
+from modae.linear.bagging import BaggingAutoencoder
 from modae.report.subject import Subject
+from modae.utils.arrays import Array
+from modae.utils.parallel import in_threads
+from modae.utils.text import counted
 
 MOST_FOLDS = 5
 

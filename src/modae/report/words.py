@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from modae.core.arrays import Array
-from modae.estimators.wording import counted
 from modae.metrics import redundancy
 from modae.report.errors import error_text
 from modae.report.spectrum import certificate_numbers
 from modae.report.subject import Subject
 from modae.report.trials import BAGGING, Trials, mean_and_error, why_no_trials
+from modae.utils.arrays import Array
+from modae.utils.text import counted
 
 Number = dict[str, str]
 

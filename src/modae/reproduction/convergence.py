@@ -21,14 +21,14 @@ from time import perf_counter
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from modae.core.arrays import Array
 from modae.core.backfitting import Descent, backfit, random_modules
 from modae.core.gradient import descend
-from modae.core.moments import moments_of_rows
 from modae.core.solution import CLOSED, Problem
 from modae.core.spectral import solve_spectral
-from modae.core.spectrum import spectrum_of_moments
+from modae.data.moments import moments_of_rows
+from modae.data.spectrum import spectrum_of_moments
 from modae.datasets import make_gaussian_mixture
+from modae.utils.arrays import Array
 
 N_ROWS, N_CLUSTERS, DIVERSITY = 1000, 10, 0.5
 EPSILON = 1e-5

@@ -10,8 +10,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from modae.files import atomic_write
 from modae.reproduction.findings import Finding, Setting
+from modae.utils.atomic import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from modae.core.arrays import Array
 from modae.display import DiversityPathDisplay
 from modae.display.style import pyplot
 from modae.reproduction.findings import Finding, Setting
 from modae.reproduction.store import save_figure, save_json, save_text
 from modae.reproduction.sweep import Sweep, sweeps
+from modae.utils.arrays import Array
 
 CLEARLY = 2.0
 """Standard errors of a paired difference that count as clear."""

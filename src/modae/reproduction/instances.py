@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.random import Generator
 
-from modae.core.arrays import Array, swap
 from modae.core.backfitting import random_modules
 from modae.core.objective import linear_terms
+from modae.utils.arrays import Array, swap
 
 N_ROWS = 40
 

@@ -11,9 +11,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold
 
 from modae import __version__
-from modae.core.arrays import Array
 from modae.ensembles.classifier import ModularClassifier
-from modae.estimators.linear import LinearModularAutoencoder
+from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.report.api import Report, sections
 from modae.report.charts import Chart, Section, curves, level, line, section
 from modae.report.subject import Subject, make_subject
@@ -22,6 +21,7 @@ from modae.report.words import live_words
 from modae.reproduction.findings import Setting
 from modae.reproduction.sweep import N_COMPONENTS, N_FOLDS, N_MODULES, Sweep, data_of, sweeps
 from modae.reproduction.verdicts import DIFFERS, REPRODUCED, UNCHECKED, Verdict
+from modae.utils.arrays import Array
 
 MOST_ROWS = 3000
 """Of each data set, for the pictures of its modules; errors come from the measurements on all rows."""

@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from modae.core.arrays import Array
 from modae.datasets import make_gaussian_mixture
 from modae.display import DecisionRegionDisplay, ModuleDensityDisplay
 from modae.display.style import pyplot
 from modae.ensembles.classifier import ModularClassifier
-from modae.estimators.linear import LinearModularAutoencoder
+from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.reproduction.findings import Finding, Setting
 from modae.reproduction.store import save_figure, save_json
+from modae.utils.arrays import Array
 
 MEANS = ((-2.0, -2.0 / 3.0), (0.0, 4.0 / 3.0), (2.0, -2.0 / 3.0))
 SPREAD = 1.0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from scipy.stats import spearmanr
 
-from modae.core.arrays import Array
 from modae.display.style import BAND_OPACITY, BLUE, RED, open_frame, pyplot
 from modae.reproduction.findings import Finding, Setting
 from modae.reproduction.store import save_figure, save_json
 from modae.reproduction.sweep import Sweep, sweeps
+from modae.utils.arrays import Array
 
 STRONG = 0.9
 """Rank correlation with diversity that counts as rising or falling throughout."""

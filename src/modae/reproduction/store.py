@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from modae import __version__
 from modae.display.style import pyplot
-from modae.files import atomic_write
+from modae.utils.atomic import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
-from modae.core.arrays import Array
 from modae.datasets import load_benchmark
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.tuning import ModularClassifierCV
-from modae.estimators.bagging import BaggingAutoencoder
-from modae.estimators.linear import LinearModularAutoencoder
+from modae.linear.autoencoder import LinearModularAutoencoder
+from modae.linear.bagging import BaggingAutoencoder
 from modae.metrics import faithfulness, redundancy
 from modae.reproduction.findings import Setting
 from modae.reproduction.store import measured_folder, remembered
+from modae.utils.arrays import Array
 
 N_MODULES = N_COMPONENTS = 10
 N_FOLDS = 5

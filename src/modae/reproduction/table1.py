@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from statistics import mean, median
 
-from modae.files import atomic_write
 from modae.reproduction.convergence import (
     ALGORITHM_1,
     DIVERSITY,
@@ -25,6 +24,7 @@ from modae.reproduction.convergence import (
     measure,
 )
 from modae.reproduction.findings import Finding, Setting
+from modae.utils.atomic import atomic_write
 
 SMALL_SIZES = (Size(10, 5, 2, 10, 5, 20_000), Size(30, 5, 5, 10, 5, 20_000))
 QUICK_SIZES = (*SMALL_SIZES, Size(100, 10, 10, 3, 1, 250))

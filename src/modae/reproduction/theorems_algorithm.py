@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
-from modae.core.arrays import Array
 from modae.core.backfitting import update_module
 from modae.core.objective import linear_gradient
 from modae.reproduction.findings import Finding
 from modae.reproduction.instances import Instance, instances
+from modae.utils.arrays import Array
 
 ROUND_OFF = 1e-11
 REACHED = 1e-8

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from modae.core.arrays import Array
 from modae.core.backfitting import backfit
-from modae.core.codecs import best_encoders
+from modae.core.encoders import best_encoders
 from modae.core.objective import linear_gradient
 from modae.core.polish import on_all_axes
 from modae.core.solution import Problem
 from modae.core.spectral import solve_spectral
 from modae.reproduction.findings import Finding
 from modae.reproduction.instances import Instance, instances
+from modae.utils.arrays import Array
 
 ROUND_OFF = 1e-12
 CRITICAL = 1e-5

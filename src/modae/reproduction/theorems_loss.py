@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from modae.core.arrays import Array, side_by_side
 from modae.core.backfitting import backfit
 from modae.core.objective import linear_gradient, output_terms
-from modae.estimators.linear import LinearModularAutoencoder
+from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.reproduction.findings import Finding
 from modae.reproduction.instances import Instance, instances
+from modae.utils.arrays import Array, side_by_side
 
 ROUND_OFF = 1e-12
 DIFFERENCES = 1e-8

@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from modae.core.arrays import Array
 from modae.datasets import load_benchmark
 from modae.ensembles.classifier import ModularClassifier
-from modae.estimators.linear import LinearModularAutoencoder
+from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.reproduction.figure2 import CLEARLY, margin
 from modae.reproduction.findings import Finding, Setting
 from modae.reproduction.store import save_json
 from modae.reproduction.sweep import EMBEDDED_DIGITS
+from modae.utils.arrays import Array
 
 DIVERSITY = 0.7
 LABELLED = 500

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any, TypeVar
 
-from modae.ensembles.progress import progress_bar
-from modae.estimators.linear import LinearModularAutoencoder
-from modae.estimators.parameters import check_flag, check_non_negative
-from modae.inputs.batches import open_batches
+from modae.linear.autoencoder import LinearModularAutoencoder
+from modae.sources.batches import open_batches
 from modae.streaming.journal import Journal, WatchedBatches, fingerprint_of, journal_path
+from modae.utils.parameters import check_flag, check_non_negative
+from modae.utils.progress import progress_bar
 
 Estimator = TypeVar("Estimator", bound=LinearModularAutoencoder)
 

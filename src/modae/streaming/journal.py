@@ -9,10 +9,10 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from modae.core.stream import Stream
-from modae.inputs.batches import Batches
-from modae.persistence.api import load, save
-from modae.persistence.checkpoints import StreamCheckpoint
+from modae.data.summary import Stream
+from modae.files.api import load, save
+from modae.sources.batches import Batches
+from modae.streaming.checkpoints import StreamCheckpoint
 
 
 class Journal:

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from modae.ensembles.progress import progress_bar
-from modae.estimators.parameters import check_flag
-from modae.inputs.batch import Batch
-from modae.inputs.batch_rows import answers_of
-from modae.inputs.batches import Batches, open_batches
-from modae.inputs.dispatch import RowwiseCall
+from modae.data.dispatch import RowwiseCall
+from modae.sources.batch import Batch
+from modae.sources.batch_rows import answers_of
+from modae.sources.batches import Batches, open_batches
 from modae.streaming.writers import WRITERS
+from modae.utils.parameters import check_flag
+from modae.utils.progress import progress_bar
 
 Answer = tuple[Batch, np.ndarray]
 

@@ -9,8 +9,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from modae.files import atomic_write
-from modae.inputs.arrow_files import arrow
+from modae.sources.arrow_files import arrow
+from modae.utils.atomic import atomic_write
 
 Write = Callable[[Mapping[str, Any], np.ndarray], None]
 """(kept columns, answers for a batch): appends them."""

@@ -1,0 +1,114 @@
+"""The quick tour, ``modae demo``: a tuned ensemble on digits, and what it is better than."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+
+from modae.datasets import load_benchmark
+from modae.display import AllocationDisplay, DiversityPathDisplay, ReconstructionDisplay
+from modae.display.style import pyplot
+from modae.ensembles.classifier import ModularClassifier
+from modae.ensembles.neighbors import NearestNeighborClassifier
+from modae.ensembles.tuning import ModularClassifierCV
+from modae.linear.autoencoder import LinearModularAutoencoder
+from modae.linear.bagging import BaggingAutoencoder
+from modae.report.api import build
+from modae.report.page import require_plotly
+from modae.utils.atomic import atomic_write
+
+N_TRAIN, N_TEST = 2000, 2000
+
+
+def main(out: Path = Path("modae-demo")) -> None:
+    """Tune, compare, print, draw."""
+    pyplot()  # without which there would be no pictures after the work
+    require_plotly()
+    X, y = load_benchmark("basic", N_TRAIN + N_TEST, random_state=0, return_X_y=True)
+    out.mkdir(parents=True, exist_ok=True)
+    parts = train_test_split(X, y, train_size=N_TRAIN, random_state=0, stratify=y)
+    print(f"MNIST digits: {N_TRAIN:,} to train, {N_TEST:,} to test. Ten modules of ten components,")
+    print("a nearest-neighbour classifier on each, and a vote.\n")
+    search = ModularClassifierCV(
+        LinearModularAutoencoder(10, 10), n_jobs=-1, random_state=0, rule="best"
+    ).fit(parts[0], parts[2])
+    print(path_table(search))
+    errors = test_errors(search, *parts)
+    print(error_table(errors, search.best_params_["diversity"]))
+    print(certificate(search.best_estimator_.extractor_))
+    for path in draw(search, parts[1], out):
+        print(f"  {path}")
+    page = build(search, parts[0], parts[2], title="Handwritten digits", n_jobs=-1)
+    print("\nA page about this model, with a slider for diversity: open it in a browser.")
+    print(f"  {page.save(out / 'report.html')}")
+
+
+def path_table(search: ModularClassifierCV) -> str:
+    """Cross-validated errors against diversity: members get worse, their vote gets better."""
+    results = search.cv_results_
+    lines = ["  diversity   error of one member   error of the vote   (5-fold, training part)"]
+    for place, diversity in enumerate(results["param_diversity"]):
+        chosen = "  <- chosen" if place == search.best_index_ else ""
+        lines.append(
+            f"  {diversity:9.1f}{results['mean_individual_error'][place]:22.1%}"
+            f"{results['mean_ensemble_error'][place]:20.1%}{chosen}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def test_errors(
+    search: ModularClassifierCV, train: Any, test: Any, y_train: Any, y_test: Any
+) -> dict[str, float]:
+    """Errors on the test part of the tuned ensemble and of what it should beat."""
+    bagging = ModularClassifier(BaggingAutoencoder(10, 10), n_jobs=-1, random_state=0)
+    others = {
+        "one PCA, 10 components, 1-NN": make_pipeline(PCA(10), NearestNeighborClassifier()),
+        "one PCA, 100 components, 1-NN": make_pipeline(PCA(100), NearestNeighborClassifier()),
+        "Bagging Autoencoders, 1-NN": bagging,
+    }
+    errors = {
+        name: 1.0 - float(model.fit(train, y_train).score(test, y_test))
+        for name, model in others.items()
+    }
+    return errors | {"modular, tuned, 1-NN": 1.0 - float(search.score(test, y_test))}
+
+
+def error_table(errors: dict[str, float], diversity: float) -> str:
+    """Errors on rows that neither training nor tuning has seen."""
+    lines = ["  on the test part                    error"]
+    lines += [f"  {name:<32}{error:9.1%}" for name, error in errors.items()]
+    return "\n".join(lines) + f"   (diversity {diversity})\n"
+
+
+def certificate(model: LinearModularAutoencoder) -> str:
+    """What is proven about the modules."""
+    proof = "  No ten modules of this size have a smaller loss at this diversity.\n"
+    return (
+        f"  loss {model.loss_:.6f}, lower bound {model.lower_bound_:.6f}, gap "
+        f"{abs(model.optimality_gap_):.0e} of the variance: {model.attainment_}.\n"
+        f"{proof if model.certified_ else ''}\nPictures:"
+    )
+
+
+def draw(search: ModularClassifierCV, images: np.ndarray, out: Path) -> list[Path]:
+    """Three pictures: the trade-off, the water-filling, and what single modules see."""
+    extractor = search.best_estimator_.extractor_
+    drawings: dict[str, Any] = {
+        "diversity.png": DiversityPathDisplay.from_estimator(search),
+        "allocation.png": AllocationDisplay.from_estimator(extractor),
+        "reconstructions.png": ReconstructionDisplay.from_estimator(extractor, images),
+    }
+    for name, display in drawings.items():
+        with atomic_write(out / name) as file:
+            display.figure_.savefig(file, format="png", dpi=150, bbox_inches="tight")
+        pyplot().close(display.figure_)
+    return [out / name for name in drawings]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+r"""The leading part of the spectrum of data too wide and too long for an exact one.
+
+A Krylov method finds the leading axes from products with the rows alone. It is not exact, so it
+says by how much: let Q be the axes found, :math:`\Theta` their eigenvalues, :math:`R=\Sigma Q-Q\Theta`,
+and :math:`\tau=\mathrm{tr}\,\Sigma-\mathrm{tr}\,\Theta`. In the basis of Q and its complement
+
+.. math:: \Sigma=\begin{pmatrix}\Theta&\cdot\\\cdot&\Sigma_{22}\end{pmatrix}+(RQ^T+QR^T),\qquad
+          \Sigma_{22}\succeq0,\quad \mathrm{tr}\,\Sigma_{22}=\tau .
+
+For any :math:`0\preceq F\preceq I` the second part adds at most the nuclear norm of R to
+:math:`\mathrm{tr}(\Sigma F)` (the *slack*); the best captured variance is convex in the spectrum, so
+among all spectra of :math:`\Sigma_{22}` the worst case is one eigenvalue :math:`\tau` (the *hidden*
+variance). Eigenvalues raised in this way give a true lower bound, however badly the iteration converged.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from modae.data.covariance import CentredData
+from modae.data.lanczos import BlockLanczos, Ritz
+from modae.data.rows import KeptRows
+from modae.data.spectrum import Spectrum, tidy
+from modae.utils.arrays import Array
+
+OVERSAMPLING = 20
+"""Axes that the Krylov method finds beyond those asked for: they lower the hidden variance, and make
+the iteration for the others converge faster."""
+
+WIDTH = 16
+"""Vectors in a block. Narrower ones need fewer products, wider ones make better use of the processor."""
+
+ROOM = 256
+"""Vectors in a full basis beyond those that are wanted."""
+
+ACCURACY = {8: 1e-10, 4: 1e-6}
+"""By bytes of a number: the share of the smallest loss by which the captured variance may be too small,
+and the share of the variance that may be slack where this decides whether a bound is attained."""
+
+PATIENCE = 12
+"""Products for each vector that is wanted, at most. Any basis gives a true bound, so there is no need to
+go on for ever on a flat spectrum."""
+
+
+def spectrum_by_krylov(kept: KeptRows, n_axes: int) -> Spectrum:
+    """The leading ``n_axes`` axes, from products with the rows alone; inexact, and says by how much."""
+    data = CentredData.of(kept)
+    basis = leading_basis(data, n_axes)
+    return spectrum_in_basis(data, data.axes_from(basis) if data.is_wide else basis)
+
+
+def leading_basis(data: CentredData, n_axes: int) -> Array:
+    """A basis for the leading axes, on the smaller side: (D, K), or (n, K) if there are fewer rows."""
+    side = min(data.rows.shape)
+    count = min(n_axes + OVERSAMPLING, side - 1)
+    if data.total_variance == 0.0:
+        return np.eye(side, count)
+    if count + ROOM + WIDTH > side:
+        return np.eye(side)  # so small that the basis would hold everything
+    rng = np.random.default_rng(0)
+    iteration = BlockLanczos(data.smaller_times, side, WIDTH, count + ROOM, rng)
+    ritz = _iterate(iteration, data, n_axes, count)
+    return iteration.vectors(ritz, count)
+
+
+def _iterate(iteration: BlockLanczos, data: CentredData, n_axes: int, count: int) -> Ritz:
+    """Grow and restart until the leading Ritz pairs are good enough, or patience ends.
+
+    As many equal values as a block is wide may be all that it can see of more: then it looks again.
+    """
+    seen = 0
+    while True:
+        for _ in range(4):  # a look at the Ritz pairs costs as much as half a block
+            if not iteration.is_full:
+                iteration.grow()
+        ritz = iteration.ritz()
+        if iteration.n_products >= PATIENCE * count:
+            return ritz
+        if iteration.size >= count and is_enough(ritz, n_axes, count, data):
+            copies = equal_values(ritz.values[:count])
+            if copies < WIDTH or copies == seen:
+                return ritz
+            seen = copies
+            iteration.refresh(ritz, count)
+        elif iteration.is_full:
+            iteration.restart(ritz, count + ROOM // 2)
+
+
+def is_enough(ritz: Ritz, n_axes: int, count: int, data: CentredData) -> bool:
+    r"""Whether more products would change neither the loss nor what can be proven about it.
+
+    A Ritz value with a residual of length r is too small by at most r, and by about
+    :math:`r^2/\text{gap}`, where the gap is the distance to the values that are not kept. The slack only
+    matters where the hidden variance is so small that the bound may be attained.
+    """
+    values, residuals = ritz.values[:count], ritz.residuals[:, :count]
+    accuracy, total = ACCURACY[data.rows.dtype.itemsize], data.total_variance
+    noise = 4.0 * float(np.finfo(data.rows.dtype).eps) * float(values[0])
+    lengths = np.linalg.norm(residuals, axis=0)[:n_axes]
+    gaps = np.maximum(values[:n_axes] - values[-1], lengths)
+    missing = float((lengths**2 / np.maximum(gaps, noise)).sum())
+    left = max(0.0, total - float(values[:n_axes].sum()))
+    if missing > accuracy * left + noise:
+        return False
+    if total - float(values.sum()) > values[n_axes - 1]:
+        return True
+    return nuclear_norm(residuals) <= accuracy * total + count * noise
+
+
+def equal_values(values: Array) -> int:
+    """How many positive values at most are equal, to one in a million, for values that fall."""
+    positive = values[values > 1e-12 * values[0]]
+    ends = np.searchsorted(-positive, -positive * (1.0 - 1e-6), side="right")
+    return int((ends - np.arange(len(positive))).max())
+
+
+def spectrum_in_basis(data: CentredData, basis: Array) -> Spectrum:
+    """The best axes inside the span of any basis (D, K), with a true account of what it misses."""
+    basis = np.linalg.qr(basis)[0]
+    image = data.covariance_times(basis)
+    small = basis.T @ image
+    eigenvalues, rotation = np.linalg.eigh((small + small.T) / 2.0)
+    triangle = np.asarray(np.linalg.qr(image - basis @ small, mode="r"))  # same singular values
+    hidden = max(0.0, data.total_variance - float(eigenvalues.sum()))
+    spectrum = Spectrum(
+        data.mean * data.unit,
+        (basis @ rotation[:, ::-1]).T,
+        eigenvalues[::-1],
+        data.total_variance,
+        data.unit,
+        hidden,
+        nuclear_norm(triangle),
+    )
+    return tidy(spectrum, data.rows.dtype)
+
+
+def nuclear_norm(matrix: Array) -> float:
+    """Sum of the singular values."""
+    return float(np.linalg.svd(matrix, compute_uv=False).sum())

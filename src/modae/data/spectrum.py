@@ -1,0 +1,121 @@
+r"""Step 2: moments become a spectrum.
+
+The optimum depends on the data only through their mean, their principal axes :math:`u_k` and the
+eigenvalues :math:`w_1\ge w_2\ge\dots` of the covariance; and nothing outside the leading
+:math:`\min(MH,\text{rank})` axes matters. One eigendecomposition therefore serves every diversity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from modae.data.moments import Moments, out_of_range
+from modae.utils.arrays import Array, Precision
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Mean, principal axes and eigenvalues of a data set.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (D,)
+    axes : ndarray of shape (K, D)
+        Orthonormal rows, by falling eigenvalue.
+    eigenvalues : ndarray of shape (K,)
+        Of the covariance with divisor n, in units of ``unit ** 2``; exactly 0 beyond the numerical rank.
+    total_variance : float
+        Trace of the covariance in the same unit: the axes that are not kept count here too.
+    unit : float
+        A power of two, 1 for data of ordinary size.
+    hidden : float
+        Variance outside the axes that an inexact method found: in the worst case all of it lies on one
+        axis. 0 for an exact spectrum; see :mod:`modae.data.krylov`.
+    slack : float
+        How much more variance than the eigenvalues say any modules may capture: what was set to 0 as
+        round-off, and the residual of an inexact method.
+    """
+
+    mean: Array
+    axes: Array
+    eigenvalues: Array
+    total_variance: float
+    unit: float = 1.0
+    hidden: float = 0.0
+    slack: float = 0.0
+
+    @property
+    def rank(self) -> int:
+        """Number of kept axes along which the data vary."""
+        return int(np.count_nonzero(self.eigenvalues))
+
+    @property
+    def variance_unit(self) -> float:
+        """``unit ** 2``, by which variances are multiplied for the user, if they fit in a float64."""
+        unit = self.unit**2
+        total, limits = self.total_variance * unit, np.finfo(np.float64)
+        if self.total_variance > 0.0 and not limits.tiny <= total <= limits.max:
+            raise out_of_range(self.unit * float(np.sqrt(self.total_variance)))
+        return unit
+
+    def leading(self, n_modules: int, n_components: int) -> Spectrum:
+        """The axes that matter, with fixed signs: min(M*H, rank), but H at least, to fill a module."""
+        count = max(n_components, min(n_modules * n_components, self.rank))
+        eigenvalues = np.zeros(count)
+        eigenvalues[: len(self.eigenvalues)] = self.eigenvalues[:count]
+        axes = _signed(_extended(self.axes[:count], count))
+        return replace(self, axes=axes, eigenvalues=eigenvalues)
+
+    def components_for(self, fraction: float) -> int:
+        """Least number of leading axes that keeps more than ``fraction`` of the variance."""
+        kept = np.cumsum(self.eigenvalues)
+        needed = int(np.searchsorted(kept, fraction * self.total_variance, side="right")) + 1
+        return min(needed, max(self.rank, 1))
+
+
+def spectrum_of_moments(moments: Moments, n_axes: int | None = None) -> Spectrum:
+    """Eigendecomposition of the D x D covariance; only ``n_axes`` leading axes, if given.
+
+    Columns that never vary are left out of it: no axis points there.
+    """
+    varying = np.flatnonzero(np.diag(moments.covariance))
+    some = 0 < len(varying) < len(moments.mean)
+    covariance = moments.covariance[np.ix_(varying, varying)] if some else moments.covariance
+    eigenvalues, vectors = np.linalg.eigh(covariance)
+    leading = vectors[:, ::-1].T[:n_axes]
+    axes = np.zeros((len(leading), len(moments.mean)))
+    axes[:, varying if some else slice(None)] = leading
+    total = float(np.trace(covariance))
+    spectrum = Spectrum(moments.mean, axes, eigenvalues[::-1][:n_axes], total, moments.unit)
+    return tidy(spectrum, moments.dtype, moments.cancelled)
+
+
+def tidy(spectrum: Spectrum, dtype: Precision, cancelled: float = 0.0) -> Spectrum:
+    """A spectrum with what is round-off set to 0: what is left counts as the rank.
+
+    Round-off is about one unit in the last place of ``dtype`` for each of sqrt(D) independent errors,
+    relative to the largest eigenvalue and to what was ``cancelled`` to find it. What is dropped goes
+    into the slack, so that a lower bound made from the rest stays true.
+    """
+    largest = max(spectrum.eigenvalues[0], 0.0) + cancelled
+    floor = float(np.finfo(dtype).eps) * np.sqrt(len(spectrum.mean)) * largest
+    kept = np.where(spectrum.eigenvalues > floor, spectrum.eigenvalues, 0.0)
+    dropped = float(np.maximum(spectrum.eigenvalues - kept, 0.0).sum())
+    return replace(spectrum, eigenvalues=kept, slack=spectrum.slack + dropped)
+
+
+def _extended(axes: Array, count: int) -> Array:
+    """More orthonormal rows, orthogonal to the given ones, where a module needs more than there are."""
+    missing = count - len(axes)
+    if missing == 0:
+        return axes
+    candidates = np.vstack([axes, np.eye(count, axes.shape[1])])
+    return np.vstack([axes, np.linalg.qr(candidates.T)[0].T[len(axes) : count]])
+
+
+def _signed(axes: Array) -> Array:
+    """Each row with its largest entry positive."""
+    largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
+    return axes * np.where(largest < 0.0, -1.0, 1.0)

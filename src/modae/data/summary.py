@@ -1,0 +1,174 @@
+"""Everything seen so far, in the smallest exact form: the summary of the data behind a model.
+
+Rows are kept as they are while there are fewer of them than features. Then they become moments, D x D,
+and later rows are gathered until there are D of them again, so that one-row batches cost little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from modae.data.gram import spectrum_of_gram
+from modae.data.krylov import spectrum_by_krylov
+from modae.data.moments import Moments, moments_of_rows
+from modae.data.rows import KeptRows, Rows, mean_row, on_host
+from modae.data.spectrum import Spectrum, spectrum_of_moments
+from modae.utils.arrays import Array, Precision
+
+MEMORY_LIMIT = 1 << 31
+"""Most bytes for a D x D or n x n matrix, or for kept rows: 2 GiB, that is D = 16,384."""
+
+EXACT_LIMIT = 5_000
+"""Up to this many rows or features, whichever is less, "auto" finds the exact spectrum."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """A summary that grows: adding rows gives a new one and leaves the old as it was.
+
+    ``pending`` are rows not yet in ``moments``; there are fewer than D of them, except in a stream that
+    is made of all the rows at once for a method that needs no moments.
+    """
+
+    moments: Moments | None = None
+    pending: tuple[KeptRows, ...] = ()
+
+    @classmethod
+    def of(cls, rows: Rows, weights: Array | None = None) -> Stream:
+        """A stream of these rows, kept as they are, without those of weight 0."""
+        if weights is not None and not weights.all():
+            rows, weights = rows[weights > 0.0], weights[weights > 0.0]
+        return cls(pending=(KeptRows(rows, weights),) if rows.shape[0] else ())
+
+    @property
+    def dtype(self) -> Precision:
+        """The lowest precision among the rows seen."""
+        seen = [kept.dtype for kept in self.pending]
+        seen += [] if self.moments is None else [self.moments.dtype]
+        return min(seen, key=lambda dtype: dtype.itemsize)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row has been seen."""
+        return self.moments is None and not self.pending
+
+    @property
+    def n_pending(self) -> int:
+        """Rows that are kept as they are."""
+        return sum(kept.rows.shape[0] for kept in self.pending)
+
+    def join(self, other: Stream) -> Stream:
+        """One stream of all rows of both. Rows that stay pending are copied: a caller may reuse his."""
+        longer = Stream(_merged(self.moments, other.moments), (*self.pending, *other.pending))
+        if longer.n_pending and longer.n_pending >= longer.pending[0].rows.shape[1]:
+            return longer.as_moments()
+        require_bytes(sum(part.nbytes for part in longer.pending), "keeping the rows takes")
+        return replace(longer, pending=(*self.pending, *(part.copy() for part in other.pending)))
+
+    def as_moments(self) -> Stream:
+        """The same stream with no row pending."""
+        if not self.pending:
+            return self
+        kept = gathered(self.pending)
+        require_room(kept.rows.shape[1], "a sum over the rows")
+        moments = replace(moments_of_rows(kept.rows, kept.weights), dtype=self.dtype)
+        return Stream(_merged(self.moments, moments))
+
+    def ready_for(self, n_axes: int | None, method: str) -> Stream:
+        """The same stream of one set of rows: moments if the covariance is the route, else the rows."""
+        if self.moments is not None:
+            return self
+        n_features = self.pending[0].rows.shape[1]
+        route = choose_route(self.n_pending, n_features, n_axes, method)
+        return self.as_moments() if route == "covariance" else self
+
+    def owned(self) -> Stream | None:
+        """The same stream without references to a caller's arrays; None if a copy would be too large."""
+        if sum(part.nbytes for part in self.pending) > MEMORY_LIMIT:
+            return None
+        return replace(self, pending=tuple(part.copy() for part in self.pending))
+
+    @property
+    def mean(self) -> Array:
+        """Mean of all rows."""
+        if self.moments is None:
+            kept = gathered(self.pending)
+            return mean_row(kept.rows, kept.weights)
+        moments = self.as_moments().moments
+        assert moments is not None
+        return moments.mean
+
+    def spectrum(self, n_axes: int | None, method: str = "auto") -> Spectrum:
+        """Principal axes and eigenvalues of all rows, by the route that :func:`choose_route` names."""
+        if self.moments is not None:
+            moments = self.as_moments().moments
+            assert moments is not None
+            return spectrum_of_moments(moments, n_axes)
+        kept = gathered(self.pending)
+        n_rows, n_features = kept.rows.shape
+        route = choose_route(n_rows, n_features, n_axes, method)
+        if route == "krylov":
+            assert n_axes is not None
+            return spectrum_by_krylov(kept.on_host(), n_axes)
+        if route == "gram":
+            return spectrum_of_gram(kept, n_axes)
+        return spectrum_of_moments(moments_of_rows(kept.rows, kept.weights), n_axes)
+
+
+def choose_route(n_rows: int, n_features: int, n_axes: int | None, method: str = "auto") -> str:
+    """How to find the spectrum of a matrix of rows: "covariance", "gram" or "krylov".
+
+    The smaller side decides between the two exact routes. "auto" leaves them for "krylov" when that
+    side is above ``EXACT_LIMIT`` and at least five times as long as the number of axes wanted.
+    """
+    side = min(n_rows, n_features)
+    few = n_axes is not None and 5 * n_axes <= side
+    if method == "krylov" or (method == "auto" and side > EXACT_LIMIT and few):
+        if n_axes is None or n_axes >= side:
+            raise ValueError(
+                "spectrum='krylov' finds fewer axes than there are rows and features: it needs an "
+                f"integer n_components with n_modules * n_components < {side}; use spectrum='exact'."
+            )
+        return "krylov"
+    require_room(side, "spectrum='exact'")
+    return "gram" if n_rows < n_features else "covariance"
+
+
+def require_room(side: int, what: str) -> None:
+    """Refuse a square matrix of float64 that would not fit."""
+    require_bytes(8 * side * side, f"{what} needs a matrix of {side:,} x {side:,} numbers:")
+
+
+def require_bytes(needed: int, what: str) -> None:
+    """Refuse what would not fit, and say what to do instead."""
+    if needed > MEMORY_LIMIT:
+        raise MemoryError(
+            f"{what} {needed / 1e9:.1f} GB, over the limit of {MEMORY_LIMIT / 1e9:.1f} GB. Give all "
+            "rows to fit at once with spectrum='krylov', which needs no such memory, or reduce the "
+            "number of features first."
+        )
+
+
+def gathered(parts: tuple[KeptRows, ...]) -> KeptRows:
+    """Several sets of rows as one; sparse if any of them is."""
+    if len(parts) == 1:
+        return parts[0]
+    blocks: list[Any] = [on_host(part.rows) for part in parts]
+    if any(sparse.issparse(block) for block in blocks):
+        rows = sparse.vstack([sparse.csr_array(block) for block in blocks], format="csr")
+    else:
+        rows = np.concatenate(blocks)
+    if all(part.weights is None for part in parts):
+        return KeptRows(rows)
+    ones = (np.ones(part.rows.shape[0]) if part.weights is None else part.weights for part in parts)
+    return KeptRows(rows, np.concatenate(list(ones)))
+
+
+def _merged(one: Moments | None, other: Moments | None) -> Moments | None:
+    if one is None or other is None:
+        return one or other
+    return one.merge(other)

@@ -1,0 +1,348 @@
+"""LinearModularAutoencoder: the paper's model, solved with a certificate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from modae.data import collect, columns_of
+from modae.data.namespaces import MEMORY
+from modae.data.summary import Stream
+from modae.linear.model import SOLVERS, Fitted, LinearModel, Published, Settings
+from modae.linear.modules import LinearModules, Modules
+from modae.linear.notebook import CertifiedFigures
+from modae.linear.path import DiversityPath
+from modae.utils.parameters import (
+    check_choice,
+    check_components,
+    check_count,
+    check_diversity,
+    check_flag,
+    check_non_negative,
+    resolved_components,
+)
+
+
+class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
+    r"""A set of linear autoencoders trained together to be good and different.
+
+    PCA gives one set of features. This gives ``n_modules`` sets of ``n_components`` features each,
+    trained together so that the modules reconstruct the data well *and* disagree, which is what an
+    ensemble of classifiers, one for each set, needs. With decoders :math:`A_i`, encoders :math:`B_i`
+    and diversity :math:`\lambda` it minimises the mean over the data of
+
+    .. math:: \frac1M\sum_i\|A_iB_ix-x\|^2
+              -\lambda\,\frac1M\sum_i\Big\|A_iB_ix-\frac1M\sum_jA_jB_jx\Big\|^2 .
+
+    ``diversity=0`` is PCA in every module, ``diversity=1`` one large PCA with
+    ``n_modules * n_components`` components. In between, each principal component is looked at by a
+    share of the modules (``allocation_``). The default solver finds the global optimum at the cost of
+    one PCA and proves it: ``loss_`` is compared with ``lower_bound_``, which no modules can beat.
+
+    Like PCA it depends on the scale of the features: standardise columns of different units first.
+
+    Parameters
+    ----------
+    n_modules : int, default=10
+        Number of modules, M.
+    n_components : int, float or None, default=None
+        Components of each module, H. None means ``min(10, n_features)``; a float in (0, 1) means as
+        many as one module at diversity 0 needs to keep that fraction of the variance.
+    diversity : float, default=0.5
+        Weight of the disagreement of the modules, in [0, 1]; above 1 the loss has no minimum.
+        The optimal loss never rises with it, so choose it by what the features are for, for example
+        the cross-validated error of a classifier, not by ``score``.
+    solver : {"auto", "spectral", "backfitting", "gradient"}, default="auto"
+        "spectral" is direct and certified, and what "auto" stands for. "backfitting" is Algorithm 1
+        of the paper, "gradient" is batch gradient descent; both are there for comparison.
+    spectrum : {"auto", "exact", "krylov"}, default="auto"
+        How the principal axes are found. "exact" takes the eigenvectors of the smaller of the D x D
+        covariance and the n x n Gram matrix. "krylov" never forms such a matrix and finds only the
+        leading axes; ``lower_bound_`` stays a true bound, but a looser one. "auto" is exact up to 5,000
+        rows or features, whichever is less, and for ``partial_fit``.
+    upcast : bool, default=False
+        Whether to compute in float64 even if X is float32. By default float32 stays float32: blocks
+        are multiplied in float32 and summed in float64.
+    tol : float, default=1e-9
+        As a fraction of the variance: the gap that "spectral" tries to close further, the progress
+        in one epoch at which the others stop.
+    max_iter : int, default=2000
+        Most epochs of "backfitting" and "gradient", most refinement steps of "spectral".
+    random_state : int, RandomState instance or None, default=None
+        Many sets of modules have the same, optimal, loss: this picks one. Pass an int for the same
+        modules in every call.
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (n_features,)
+    principal_axes_ : ndarray of shape (K, n_features)
+        The principal axes that the modules use, by falling variance;
+        K = min(n_modules * n_components, rank), at least n_components.
+    eigenvalues_ : ndarray of shape (K,)
+        Variances along them (divisor n).
+    total_variance_ : float
+        Of the data, all axes.
+    allocation_ : ndarray of shape (K,)
+        Share of the modules that look at each principal component; sums to ``n_components_``.
+    encoders_ : ndarray of shape (n_modules, n_components, n_features)
+    decoders_ : ndarray of shape (n_modules, n_features, n_components)
+        Orthonormal columns. Components are ordered by the variance of their codes, with the largest
+        entry (in principal axes) positive; modules by the variance they capture.
+    loss_ : float
+        Mean loss over the training rows: ``reconstruction_error_ - diversity * diversity_term_``.
+    reconstruction_error_ : float
+    diversity_term_ : float
+    lower_bound_ : float
+        No set of modules of this size has a smaller loss on these data.
+    optimality_gap_ : float
+        ``(loss_ - lower_bound_) / total_variance_``, 0 for data without variance.
+    attainment_ : {"attained", "not attainable", "undecided"}
+        Whether the bound is reached to 1e-9 of the variance (1e-5 in float32); whether it is proven
+        that no modules reach it, so that a gap remains at the optimum; or neither.
+    certified_ : bool
+        True if the bound is attained; or if it is proven not to be attainable and the search of the
+        default solver for the best loss above it came to its end.
+    explained_variance_ratio_ : ndarray of shape (n_modules,)
+        Of each module alone: 1 - (its reconstruction error) / (total variance). It can be negative
+        at high diversity, where single modules overshoot so that their mean is right.
+    explained_variance_ratio_of_mean_ : float
+        The same for the mean of the reconstructions.
+    loss_history_ : ndarray
+        Loss at the start and after each epoch; for "spectral", after each refinement.
+    n_iter_ : int
+    solver_ : str
+        The solver that was used.
+    n_components_ : int
+        Components of each module.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the columns of X have names.
+
+    See Also
+    --------
+    sklearn.decomposition.PCA : One set of features; the case ``diversity=0``.
+
+    Notes
+    -----
+    ``score`` compares models at one diversity only: a grid search that maximises it over ``diversity``
+    always picks 1.
+
+    With scikit-learn's ``array_api_dispatch`` on, X may be a tensor on a device: products are made
+    there, and answers are there. Fitted attributes are NumPy arrays in any case.
+
+    References
+    ----------
+    H. Reeve and G. Brown, "Modular Autoencoders for Ensemble Feature Extraction", 2015.
+
+    Examples
+    --------
+    >>> from modae import LinearModularAutoencoder
+    >>> from sklearn.datasets import load_digits
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> model = LinearModularAutoencoder(n_modules=5, n_components=4, random_state=0).fit(X)
+    >>> model.transform(X).shape, model.transform_modules(X).shape
+    ((1797, 20), (5, 1797, 4))
+    >>> model.attainment_, abs(model.optimality_gap_) < 1e-9
+    ('attained', True)
+    >>> [round(m.loss_) for m in model.path([0.1, 0.5, 0.9])]
+    [616, 596, 360]
+    """
+
+    mean_ = Published("modules.mean")
+    principal_axes_ = Published("principal_axes")
+    eigenvalues_ = Published("eigenvalues")
+    total_variance_ = Published("total_variance")
+    allocation_ = Published("solution.shares")
+    encoders_ = Published("modules.encoders")
+    decoders_ = Published("modules.decoders")
+    loss_ = Published("solution.loss")
+    reconstruction_error_ = Published("solution.reconstruction_error")
+    diversity_term_ = Published("solution.diversity_term")
+    lower_bound_ = Published("solution.lower_bound")
+    optimality_gap_ = Published("solution.gap")
+    attainment_ = Published("solution.attainment")
+    certified_ = Published("certified")
+    explained_variance_ratio_ = Published("explained_variance_ratio")
+    explained_variance_ratio_of_mean_ = Published("explained_variance_ratio_of_mean")
+    loss_history_ = Published("solution.loss_history")
+    n_iter_ = Published("solution.n_iter")
+    solver_ = Published("solution.solver")
+    n_components_ = Published("settings.n_components")
+
+    _fitted: Fitted
+
+    def __init__(
+        self,
+        n_modules: int = 10,
+        n_components: int | float | None = None,
+        diversity: float = 0.5,
+        *,
+        solver: str = "auto",
+        spectrum: str = "auto",
+        upcast: bool = False,
+        tol: float = 1e-9,
+        max_iter: int = 2000,
+        random_state: Any = None,
+    ) -> None:
+        self.n_modules = n_modules
+        self.n_components = n_components
+        self.diversity = diversity
+        self.solver = solver
+        self.spectrum = spectrum
+        self.upcast = upcast
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
+        """Fit the modules to the rows of X, and forget all earlier data.
+
+        The covariance of the data is kept, so that ``partial_fit`` can continue; of data with fewer rows
+        than features, a copy of the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 is the same row twice, a weight of 0 a row that is not there.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        new = self._collect(X, sample_weight, reset=True)
+        settings = self._settings()
+        stream = new.ready_for(settings.n_axes, settings.spectrum)
+        model = LinearModel.of(stream, settings)
+        model.warn_if_equal(stacklevel=2)
+        model.warn_if_unfinished(stacklevel=2)
+        self._fitted = Fitted(stream.owned(), model.settings, model)
+        return self
+
+    def partial_fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
+        """Add rows to those seen before: any batches, in any order, give the model of one ``fit``.
+
+        The model is solved when it is next read, not here, so small batches cost little. A change of
+        ``random_state`` between batches has no effect.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            One row or more.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        first = not self.__sklearn_is_fitted__()
+        new = self._collect(X, sample_weight, reset=first)
+        seen = Stream() if first else self._fitted.stream
+        if seen is None:
+            raise ValueError(
+                "partial_fit cannot continue this fit: the data were too large to keep a copy of, or "
+                "the model comes from a file, which holds no rows of a fit. Start with partial_fit."
+            )
+        if new.n_pending >= self.n_features_in_:
+            new = new.as_moments()  # where the rows are: gathered with others they would be on the host
+        settings = self._settings(seed=None if first else self._fitted.settings.seed)
+        # Streams are summed exactly in any case; short ones are too short for a Krylov method.
+        method = "auto" if settings.spectrum == "krylov" else settings.spectrum
+        self._fitted = Fitted(seen.join(new), replace(settings, spectrum=method), grows=True)
+        return self
+
+    def with_params(
+        self,
+        *,
+        n_modules: int | None = None,
+        n_components: int | None = None,
+        diversity: float | None = None,
+    ) -> Self:
+        """A new fitted estimator of another size or diversity, from the stored spectrum alone.
+
+        It equals a fresh ``fit`` with the same ``random_state``. The fit keeps
+        ``n_modules * n_components`` principal axes, so make the first fit the largest.
+
+        Parameters
+        ----------
+        n_modules, n_components : int or None
+        diversity : float or None
+            None keeps what this estimator has.
+
+        Returns
+        -------
+        estimator : LinearModularAutoencoder
+        """
+        check_is_fitted(self)
+        if n_components is not None:
+            check_count("n_components", n_components)
+        given = {"n_modules": n_modules, "n_components": n_components, "diversity": diversity}
+        return self._derived(**{name: value for name, value in given.items() if value is not None})
+
+    def _derived(self, **changes: Any) -> Self:
+        fitted = self._fitted
+        other = type(self)(**{**self.get_params(deep=False), **self._fitted_params(), **changes})
+        other._check_parameters()
+        resolved_components(changes.get("n_components"), self.n_features_in_)
+        model = fitted.model.with_settings(**changes)
+        model.warn_if_unfinished(stacklevel=3)
+        for name in ("n_features_in_", "feature_names_in_", MEMORY):
+            if hasattr(self, name):
+                setattr(other, name, getattr(self, name))
+        other._fitted = Fitted(fitted.stream, model.settings, model, fitted.grows)
+        return other
+
+    def _fitted_params(self) -> dict[str, Any]:
+        """Parameters as they were at the fit, whatever was set since; a default or a share stays one."""
+        settings, width = self._fitted.settings, self.n_components
+        kept = width is None or isinstance(width, float)
+        return {
+            "n_modules": settings.n_modules,
+            "n_components": width if kept else settings.n_components,
+            "diversity": settings.diversity,
+        }
+
+    def _check_parameters(self) -> None:
+        check_count("n_modules", self.n_modules)
+        check_components(self.n_components)
+        check_diversity(self.diversity)
+        check_choice("solver", self.solver, ("auto", *SOLVERS))
+        check_choice("spectrum", self.spectrum, ("auto", "exact", "krylov"))
+        check_flag("upcast", self.upcast)
+        check_non_negative("tol", self.tol)
+        check_count("max_iter", self.max_iter)
+        check_random_state(self.random_state)
+
+    def _collect(self, X: Any, sample_weight: Any, *, reset: bool) -> Stream:
+        columns = columns_of(X)
+        if reset and columns is not X and columns.shape[1]:  # the rows are yet to be read
+            resolved_components(self.n_components, columns.shape[1])
+        new = collect(X, self, sample_weight, reset=reset, upcast=self.upcast)
+        resolved_components(self.n_components, self.n_features_in_)
+        if new.is_empty and reset:
+            raise ValueError("sample_weight is zero for every row: there would be no data.")
+        return new
+
+    def _settings(self, seed: int | None = None) -> Settings:
+        if seed is None:
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return Settings(
+            n_modules=int(self.n_modules),
+            n_components=resolved_components(self.n_components, self.n_features_in_),
+            diversity=float(self.diversity),
+            solver=self.solver,
+            spectrum=self.spectrum,
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+            seed=seed,
+        )
+
+    def _modules(self) -> Modules:
+        return self._fitted.model.modules

@@ -1,0 +1,202 @@
+"""The transform side that all linear modular extractors share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from copy import copy
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from modae.data import by_rows, codes_of, gather, rows_of
+from modae.data.devices import given
+from modae.data.encoding import by_module, encode, mean_reconstruction, reconstructions, row_losses
+from modae.data.namespaces import check_same_place, remember_place
+from modae.data.rows import Rows
+from modae.linear.notebook import KeyFigures, modules_text
+from modae.utils.arrays import Array
+
+
+class Modules(NamedTuple):
+    """What all methods below need, read once in each call: another thread may fit in between."""
+
+    mean: Array
+    encoders: Array
+    decoders: Array
+    diversity: float
+
+    def encode(self, rows: Rows) -> Array:
+        """Codes of all modules side by side, (n, M*H)."""
+        return encode(rows, self.mean, self.encoders)
+
+    def encode_each(self, rows: Rows) -> Array:
+        """Codes of each module, (M, n, H)."""
+        return by_module(self.encode(rows), len(self.encoders))
+
+    def decode(self, codes: Array) -> Array:
+        """Mean reconstruction from the codes of all modules, (n, D)."""
+        return mean_reconstruction(codes, self.mean, self.decoders)
+
+    def reconstruct_each(self, rows: Rows) -> Array:
+        """Reconstruction by each module, (M, n, D)."""
+        return reconstructions(self.encode(rows), self.mean, self.decoders)
+
+    def losses(self, rows: Rows) -> Array:
+        """Loss of each row, (n,)."""
+        return row_losses(rows, self.mean, self.encoders, self.decoders, self.diversity)
+
+
+class LinearModules(KeyFigures, TransformerMixin, BaseEstimator):
+    """Codes and reconstructions by linear modules with orthonormal decoders.
+
+    Abstract: a subclass says what its modules are.
+    """
+
+    @by_rows()
+    def transform(self, X: Any) -> Array:
+        """Codes of all modules side by side.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        codes : ndarray of shape (n_samples, n_modules * n_components)
+        """
+        modules, rows = self._modules_and_rows(X, "transform")
+        return given(modules.encode(rows))
+
+    @by_rows(axis=1)
+    def transform_modules(self, X: Any) -> Array:
+        """Codes of each module: the features for one member of an ensemble.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        codes : ndarray of shape (n_modules, n_samples, n_components)
+        """
+        modules, rows = self._modules_and_rows(X, "transform_modules")
+        return given(modules.encode_each(rows))
+
+    @by_rows()
+    def inverse_transform(self, X: Any) -> Array:
+        """Mean reconstruction from the codes of all modules.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_modules * n_components)
+            What ``transform`` returns.
+
+        Returns
+        -------
+        reconstruction : ndarray of shape (n_samples, n_features)
+        """
+        modules = self._fitted_modules()
+        codes = codes_of(X)
+        width = modules.encoders.shape[0] * modules.encoders.shape[1]
+        if codes.shape[1] != width:
+            raise ValueError(
+                f"X must have n_modules * n_components = {width} columns, as transform returns them, "
+                f"got {codes.shape[1]}."
+            )
+        return given(modules.decode(codes))
+
+    @by_rows(axis=1)
+    def reconstruct_modules(self, X: Any) -> Array:
+        """Reconstruction of X by each module alone.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        reconstructions : ndarray of shape (n_modules, n_samples, n_features)
+        """
+        modules, rows = self._modules_and_rows(X, "reconstruct_modules")
+        return given(modules.reconstruct_each(rows))
+
+    @by_rows()
+    def score_samples(self, X: Any) -> Array:
+        """Minus the loss of each row, at this model's diversity: low for rows unlike the training data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+        """
+        modules, rows = self._modules_and_rows(X, "score_samples")
+        return -given(modules.losses(rows))
+
+    def score(self, X: Any, y: object = None) -> float:
+        """Mean of ``score_samples``: minus the loss. Compares models at one diversity only.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        score : float
+        """
+        scores = gather(self.score_samples(X))
+        if len(scores) == 0:
+            raise ValueError("Found array with 0 sample(s): X has no rows to score.")
+        return float(scores.mean())
+
+    def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
+        """Names of the columns of ``transform``: ``module0_0``, ``module0_1``, ...
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        names : ndarray of str objects
+        """
+        n_modules, width, _ = self._fitted_modules().encoders.shape
+        names = [f"module{i}_{h}" for i in range(n_modules) for h in range(width)]
+        return np.array(names, dtype=object)
+
+    def _fitted_modules(self) -> Modules:
+        check_is_fitted(self)
+        return self._modules()
+
+    def _modules_and_rows(self, X: Any, method: str) -> tuple[Modules, Rows]:
+        modules = self._fitted_modules()
+        check_same_place(self, X, method)
+        return modules, rows_of(X, self)
+
+    def __sklearn_array_api_convert__(self, converter: object) -> Self:
+        """A copy that takes rows from anywhere: fitted attributes are on the host, and stay there."""
+        free = copy(self)
+        remember_place(free, None)
+        return free
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_fitted" in vars(self)
+
+    def _key_figures(self) -> dict[str, str]:
+        return {"Modules": modules_text(self._modules().encoders.shape)}
+
+    @abstractmethod
+    def _modules(self) -> Modules:
+        """The fitted modules."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = True
+        tags.array_api_support = True
+        return tags

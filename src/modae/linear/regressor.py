@@ -1,0 +1,350 @@
+"""LinearModularRegressor: linear maps of low rank, trained together, with a certificate."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, NamedTuple, Self
+from warnings import warn
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_array, check_consistent_length, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from modae.data import gather, rows_of, weights_of
+from modae.data.moments import largest_spread
+from modae.data.rows import Rows
+from modae.linear.least_squares import LeastSquares, Maps, least_squares, maps_of
+from modae.linear.model import LinearModel, Published, Settings, _read_only
+from modae.linear.notebook import CertifiedFigures
+from modae.linear.path import DiversityPath
+from modae.utils.arrays import Array
+from modae.utils.parameters import check_count, check_diversity, check_non_negative
+
+
+class LinearModularRegressor(
+    CertifiedFigures, DiversityPath, MultiOutputMixin, RegressorMixin, BaseEstimator
+):
+    r"""A set of linear regressions of low rank trained together to be good and different.
+
+    Each of ``n_modules`` modules predicts several targets from ``n_components`` linear features of X:
+    a map :math:`C_i=A_iB_i` of rank H, which is a reduced-rank regression. They are trained together, so
+    that each is good *and* they differ; the prediction is their mean. With diversity :math:`\lambda`
+    they minimise the mean over the (centred) data of
+
+    .. math:: \frac1M\sum_i\|C_ix-y\|^2-\lambda\,\frac1M\sum_i\Big\|C_ix-\frac1M\sum_jC_jx\Big\|^2 ,
+
+    the loss of the modular regression network of Reeve and Brown (2015), whose gradient is Negative
+    Correlation Learning. ``diversity=0`` is one reduced-rank regression, in every module;
+    ``diversity=1`` with ``n_modules * n_components >= n_targets`` is ``LinearRegression``, or ``Ridge``,
+    cut into pieces. The optimum is a modular autoencoder of the fitted values of least squares: it is
+    found directly, and ``objective_`` is compared with ``lower_bound_``, which no modules can beat.
+
+    The loss adds up squares over the targets: standardise targets of different units first. With one
+    target, every module is the same least-squares prediction, whatever the diversity.
+
+    Parameters
+    ----------
+    n_modules : int, default=10
+        Number of modules, M.
+    n_components : int or None, default=None
+        Rank of each module, H. More than ``min(n_features, n_targets)`` is the same as that number:
+        ``n_components_`` says what was used. None means half of it, rounded up, and at most 10: a module
+        of full rank would be all of least squares, and all modules equal.
+    diversity : float, default=0.5
+        Weight of the disagreement of the modules, in [0, 1]; above 1 the loss has no minimum.
+    alpha : float, default=0.0
+        Ridge penalty: ``alpha / n * ((1 - diversity) * mean_i |C_i|^2 + diversity * |mean_i C_i|^2)``
+        is added to the mean loss, with n the number of rows or the sum of their weights. It goes with
+        the sum of squares over the rows, as in scikit-learn's ``Ridge``.
+    tol : float, default=1e-9
+        The gap to the lower bound, as a fraction of the variance, that is tried to be closed further.
+    max_iter : int, default=2000
+        Most refinement steps.
+    random_state : int, RandomState instance or None, default=None
+        Many sets of modules have the same, optimal, loss: this picks one.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_targets, n_features), or (n_features,) if y was 1-d
+        Of the mean of the modules.
+    intercept_ : ndarray of shape (n_targets,), or float if y was 1-d
+    encoders_ : ndarray of shape (n_modules, n_components, n_features)
+    decoders_ : ndarray of shape (n_modules, n_targets, n_components)
+        Orthonormal columns. The order of modules and components is that of
+        :class:`LinearModularAutoencoder`.
+    feature_mean_ : ndarray of shape (n_features,)
+    target_mean_ : ndarray of shape (n_targets,)
+    principal_axes_ : ndarray of shape (K, n_targets)
+        Of the fitted values of least squares: directions in the space of the targets.
+    eigenvalues_ : ndarray of shape (K,)
+        Variance along them that least squares explains (ridge: by which it lowers the objective).
+    total_variance_ : float
+        Of the targets, all of them added up, explained or not.
+    allocation_ : ndarray of shape (K,)
+        Share of the modules that predict along each principal axis; sums to ``n_components_``.
+    loss_ : float
+        Mean loss over the training rows: ``reconstruction_error_ - diversity * diversity_term_``.
+    reconstruction_error_ : float
+        Mean squared error of single modules, added up over the targets.
+    diversity_term_ : float
+        Mean squared distance of the predictions of single modules from their mean.
+    objective_ : float
+        What is minimised: ``loss_`` plus the penalty. The same as ``loss_`` if ``alpha=0``.
+    lower_bound_ : float
+        No set of modules of this size has a smaller ``objective_`` on these data.
+    optimality_gap_ : float
+        ``(objective_ - lower_bound_) / total_variance_``, 0 for targets without variance.
+    attainment_ : {"attained", "not attainable", "undecided"}
+        Whether the bound is reached, is proven to be out of reach, or neither.
+    certified_ : bool
+        True if it is attained, or proven out of reach and the search above it came to its end.
+    n_iter_ : int
+    n_components_ : int
+        Rank of each module.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the columns of X have names.
+
+    See Also
+    --------
+    LinearModularAutoencoder : The case y = X.
+    sklearn.linear_model.LinearRegression : One map of full rank.
+
+    References
+    ----------
+    H. Reeve and G. Brown, "Modular Autoencoders for Ensemble Feature Extraction", 2015.
+
+    Examples
+    --------
+    The lower half of digits from their upper half:
+
+    >>> from modae import LinearModularRegressor
+    >>> from sklearn.datasets import load_digits
+    >>> digits, _ = load_digits(return_X_y=True)
+    >>> X, Y = digits[:, :32], digits[:, 32:]
+    >>> model = LinearModularRegressor(n_modules=5, n_components=4, random_state=0).fit(X, Y)
+    >>> model.predict(X).shape, model.predict_members(X).shape
+    ((1797, 32), (5, 1797, 32))
+    >>> model.attainment_, abs(model.optimality_gap_) < 1e-9
+    ('attained', True)
+    >>> [round(m.loss_, 1) for m in model.path([0.1, 0.5, 0.9])]
+    [455.9, 453.6, 430.3]
+    """
+
+    coef_ = Published("coef")
+    intercept_ = Published("intercept")
+    encoders_ = Published("maps.encoders")
+    decoders_ = Published("maps.decoders")
+    feature_mean_ = Published("maps.row_mean")
+    target_mean_ = Published("maps.target_mean")
+    principal_axes_ = Published("fitted_values.principal_axes")
+    eigenvalues_ = Published("fitted_values.eigenvalues")
+    total_variance_ = Published("fitted_values.total_variance")
+    allocation_ = Published("fitted_values.solution.shares")
+    loss_ = Published("loss")
+    reconstruction_error_ = Published("reconstruction_error")
+    diversity_term_ = Published("diversity_term")
+    objective_ = Published("fitted_values.solution.loss")
+    lower_bound_ = Published("fitted_values.solution.lower_bound")
+    optimality_gap_ = Published("fitted_values.solution.gap")
+    attainment_ = Published("fitted_values.solution.attainment")
+    certified_ = Published("fitted_values.certified")
+    n_iter_ = Published("fitted_values.solution.n_iter")
+    n_components_ = Published("settings.n_components")
+
+    _fitted: FittedRegression
+
+    def __init__(
+        self,
+        n_modules: int = 10,
+        n_components: int | None = None,
+        diversity: float = 0.5,
+        *,
+        alpha: float = 0.0,
+        tol: float = 1e-9,
+        max_iter: int = 2000,
+        random_state: Any = None,
+    ) -> None:
+        self.n_modules = n_modules
+        self.n_components = n_components
+        self.diversity = diversity
+        self.alpha = alpha
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the modules.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 is the same row twice, a weight of 0 a row that is not there.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        rows = rows_of(X, self, reset=True)
+        targets, weights = targets_of(y, rows), weights_of(sample_weight, rows.shape[0])
+        if weights is not None:
+            if not weights.any():
+                raise ValueError("sample_weight is zero for every row: there would be no data.")
+            present = weights > 0.0
+            rows, targets, weights = rows[present], targets[present], weights[present]
+        table = targets.reshape(len(targets), -1)
+        check_spread(table)
+        settings = self._settings(min(rows.shape[1], table.shape[1]))
+        base = least_squares(rows, table, weights, float(self.alpha))
+        base = base.leading(settings.n_modules, int(settings.n_components))
+        fitted_values = LinearModel(base.spectrum, settings, rows.dtype)
+        model = RegressionModel(base, fitted_values, flat=targets.ndim == 1)
+        model.warn_if_equal(stacklevel=2)
+        model.fitted_values.warn_if_unfinished(stacklevel=2)
+        self._fitted = FittedRegression(model)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Mean of the predictions of the modules.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets), as y was in ``fit``
+        """
+        check_is_fitted(self)
+        model = self._fitted.model
+        return model.without_target_axis(model.maps.predict(rows_of(X, self)))
+
+    def predict_members(self, X: Any) -> Array:
+        """Prediction of each module alone.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_modules, n_samples) or (n_modules, n_samples, n_targets)
+        """
+        check_is_fitted(self)
+        model = self._fitted.model
+        return model.without_target_axis(model.maps.predict_members(rows_of(X, self)))
+
+    def _derived(self, **changes: Any) -> Self:
+        model = self._fitted.model.with_settings(**changes)
+        model.fitted_values.warn_if_unfinished(stacklevel=3)
+        other = copy(self)
+        other.set_params(n_modules=model.settings.n_modules, **changes)
+        other._fitted = FittedRegression(model)
+        return other
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_fitted" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        check_count("n_modules", self.n_modules)
+        if self.n_components is not None:
+            check_count("n_components", self.n_components)
+        check_diversity(self.diversity)
+        check_non_negative("alpha", self.alpha)
+        check_non_negative("tol", self.tol)
+        check_count("max_iter", self.max_iter)
+
+    def _settings(self, full_rank: int) -> Settings:
+        wanted = min(10, (full_rank + 1) // 2) if self.n_components is None else self.n_components
+        return Settings(
+            n_modules=int(self.n_modules),
+            n_components=min(int(wanted), full_rank),
+            diversity=float(self.diversity),
+            solver="spectral",
+            spectrum="exact",
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+        )
+
+
+class FittedRegression(NamedTuple):
+    """What a fit leaves behind."""
+
+    model: RegressionModel
+
+
+class RegressionModel:
+    """Least squares, then a modular autoencoder of its fitted values."""
+
+    def __init__(self, base: LeastSquares, fitted_values: LinearModel, *, flat: bool) -> None:
+        self.base, self.fitted_values, self.flat = base, fitted_values, flat
+        self.settings, solution = fitted_values.settings, fitted_values.solution
+        maps = maps_of(base, solution.decoders, solution.encoders)
+        self.maps = Maps(*(_read_only(part, fitted_values.dtype) for part in maps))
+        self.coef = self.without_target_axis(self.maps.mean.T).T
+        intercept = maps.target_mean - maps.mean @ maps.row_mean
+        self.intercept = self.without_target_axis(_read_only(intercept, fitted_values.dtype))
+        penalty = maps.penalty(base.root_penalty)
+        self.loss = solution.loss - float(penalty.ambiguity_loss(self.settings.diversity))
+        self.reconstruction_error = solution.reconstruction_error - penalty.reconstruction
+        self.diversity_term = solution.diversity_term - penalty.diversity
+
+    def with_settings(self, **changes: Any) -> RegressionModel:
+        """The model for another diversity: the data are not needed again."""
+        return RegressionModel(self.base, self.fitted_values.with_settings(**changes), flat=self.flat)
+
+    def without_target_axis(self, values: Array) -> Array:
+        """Values for each target, the last axis, in the shape of y."""
+        return values[..., 0][()] if self.flat else values  # [()] makes an array without axes a number
+
+    def warn_if_equal(self, stacklevel: int) -> None:
+        """Say that modules which are all the same gain nothing, and why they are."""
+        if self.settings.n_modules > 1 and (reason := self._why_equal()):
+            warn(reason, UserWarning, stacklevel=stacklevel + 1)
+
+    def _why_equal(self) -> str:
+        rank, width = self.base.spectrum.rank, self.settings.n_components
+        if len(self.maps.mean) == 1:
+            return (
+                "With one target the linear model is degenerate: every module is the same least-squares "
+                "prediction, whatever the diversity; use several targets, or ModularRegressor."
+            )
+        if rank <= width:
+            return (
+                f"n_components={width} makes all modules equal: each holds all of the least-squares "
+                f"prediction, which has rank {rank}; diversity matters for fewer components only."
+            )
+        if self.settings.diversity == 0.0:
+            return "diversity=0 makes all modules equal: each is the same reduced-rank regression."
+        return ""
+
+
+def targets_of(y: Any, rows: Rows) -> Array:
+    """Targets in float64, (n,) or (n, T), one for each row."""
+    if y is None:
+        raise ValueError("LinearModularRegressor requires y to be passed, but the target y is None.")
+    if np.ma.is_masked(y):
+        raise ValueError("y has masked entries, which would be read as numbers: drop those rows.")
+    targets: Array = check_array(gather(y), dtype=np.float64, ensure_2d=False, input_name="y")
+    check_consistent_length(rows, targets)
+    return targets
+
+
+def check_spread(targets: Array) -> None:
+    """Refuse targets whose variance would not fit in a float64."""
+    spread = largest_spread(targets)
+    if spread > 0.0 and not 1e-140 < spread < 1e140:
+        raise ValueError(
+            f"y must spread over 1e-140 to 1e140, or its square may be no float64, got {spread:.0e}: "
+            "multiply y by a power of ten."
+        )

@@ -1,0 +1,153 @@
+"""Files of every release so far load, and say what they said; files that cannot load say why."""
+
+import json
+import pickle
+from gzip import compress
+from io import BytesIO
+
+import numpy as np
+import pytest
+from benchmarks.drafts import draft_of
+
+import modae
+from files import parts
+from files.make_golden import GOLDEN, facts_of
+from modae.files.api import _versions
+from modae.files.container import FORMAT, MAGIC
+
+FILES = sorted(GOLDEN.glob("*/*.modae"))
+
+
+@pytest.fixture(params=FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def golden(request):
+    """A file, its model, and what is expected of it."""
+    path = request.param
+    words = json.loads((path.parent / "expected.json").read_text())[path.stem]
+    arrays = np.load(path.parent / "expected.npz")
+    start = f"{path.stem}/"
+    return path, words, {name[len(start) :]: arrays[name] for name in arrays if name.startswith(start)}
+
+
+def _needs_other_versions(path):
+    """Members of scikit-learn are bound to its version; a refusal for that reason says so."""
+    if not draft_of(path.read_bytes()).parts or modae.describe(path)["libraries"] == _versions():
+        return False
+    try:
+        modae.load(path)
+    except modae.ModelFormatError as refusal:
+        return "was written with" in str(refusal)
+    return False
+
+
+def test_golden_files_load(golden):
+    path, words, arrays = golden
+    if _needs_other_versions(path):
+        return
+    model = modae.load(path)
+    assert type(model).__name__ == words.pop("class")
+    params, attributes, outputs = facts_of(model)
+    assert params.items() >= words.items()
+    known = {f"attribute/{name}": value for name, value in attributes.items()}
+    known |= {f"output/{name}": value for name, value in outputs.items()}
+    assert set(known) >= set(arrays)
+    for name, expected in arrays.items():
+        assert known[name].dtype == expected.dtype, name
+        if name.startswith("output") and expected.dtype.kind == "f":
+            np.testing.assert_allclose(known[name], expected, rtol=1e-12, atol=1e-12)
+        else:
+            np.testing.assert_array_equal(known[name], expected, name)
+
+
+def test_there_are_golden_files_of_every_class_and_they_are_small():
+    names = {type(model).__name__ for model in parts.unfitted().values()}
+    known = {modae.describe(path)["class"] for path in FILES}
+    assert names <= known
+    assert sum(path.stat().st_size for path in FILES) < 350_000
+
+
+def test_golden_streams_go_on():
+    rows = parts.rows(9, seed=3)
+    for name in ("stream-of-rows", "stream-of-moments"):
+        for path in GOLDEN.glob(f"*/{name}.modae"):
+            seen = [parts.X[:5]] if name == "stream-of-rows" else [parts.X, parts.X[:3]]
+            fresh = parts.extractor().fit(np.concatenate([*seen, rows]))
+            loaded = modae.load(path).partial_fit(rows)
+            np.testing.assert_allclose(loaded.loss_, fresh.loss_, rtol=1e-10)
+
+
+def whole():
+    return parts.bytes_of(parts.extractor().fit(parts.X))
+
+
+def _numpy_file():
+    target = BytesIO()
+    np.save(target, np.ones(3))
+    return target.getvalue()
+
+
+def _zip_file():
+    target = BytesIO()
+    np.savez(target, np.ones(3))
+    return target.getvalue()
+
+
+REFUSALS = {
+    "empty": (lambda: b"", "no file of modae; it is empty"),
+    "pickle": (lambda: pickle.dumps(parts.extractor()), "looks like a pickle, which could run any code"),
+    "old pickle": (lambda: pickle.dumps(parts.extractor(), protocol=0), "no file of modae"),
+    "numpy": (_numpy_file, "looks like a NumPy array"),
+    "zip": (_zip_file, "looks like a zip archive"),
+    "gzip": (lambda: compress(whole()), "looks like a gzip file"),
+    "json": (lambda: b'{"format": 1}', "looks like JSON text"),
+    "text": (lambda: b"hello", "no file of modae"),
+    "only magic": (lambda: MAGIC, "truncated"),
+    "part of magic": (lambda: MAGIC[:3], "truncated"),
+    "part of prologue": (lambda: whole()[:40], "truncated"),
+    "half": (lambda: whole()[: len(whole()) // 2], "truncated: .* bytes are there"),
+    "a byte less": (lambda: whole()[:-1], "truncated"),
+    "a byte more": (lambda: whole() + b"\0", "damaged: 1 bytes too many"),
+    "newer": (lambda: MAGIC + bytes([FORMAT + 1]) + whole()[9:], "newer modae.*pip install --upgrade"),
+    "no such format": (lambda: MAGIC + bytes(4) + whole()[12:], "no format 0"),
+    "a flipped bit": (lambda: whole()[:-9] + bytes([whole()[-9] ^ 1]) + whole()[-8:], "checksum"),
+    "another header": (lambda: whole().replace(b"Autoencoder", b"autoEncoder", 1), "damaged"),
+    "line ends changed": (lambda: whole().replace(b"\r\n", b"\n"), "no file of modae"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+@pytest.mark.parametrize("reader", [modae.load, modae.describe], ids=["load", "describe"])
+def test_refusals_say_what_is_wrong(name, reader, tmp_path):
+    make, message = REFUSALS[name]
+    path = tmp_path / "model.modae"
+    path.write_bytes(make())
+    with pytest.raises(modae.ModelFormatError, match=message) as refusal:
+        reader(path)
+    assert str(path) in str(refusal.value)
+
+
+@pytest.mark.parametrize("reader", [modae.load, modae.describe], ids=["load", "describe"])
+def test_no_file(reader, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        reader(tmp_path / "nothing")
+    with pytest.raises(IsADirectoryError):
+        reader(tmp_path)
+
+
+def test_what_is_no_estimator_is_not_saved(tmp_path):
+    for thing in ("words", 3, [parts.extractor()], np.ones(3), type(parts.extractor()), None):
+        with pytest.raises(TypeError, match="must be an estimator"):
+            modae.save(thing, tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_come_back_is_not_saved(tmp_path):
+    stranger = parts.extractor().fit(parts.X)
+    stranger.note = "mine"
+    broken = parts.extractor().fit(parts.X)
+    broken._fitted.model.modules.encoders.flags.writeable = True
+    broken._fitted.model.modules.encoders[0, 0, 0] = np.nan
+    unnamed = parts.extractor(tol=lambda: 1e-9)
+    for model in (stranger, broken, unnamed):
+        with pytest.raises((ValueError, TypeError)):
+            modae.save(model, tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []

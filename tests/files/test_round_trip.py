@@ -1,0 +1,364 @@
+"""What is saved comes back: the same model to the last bit, whatever it was fitted on."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import config_context
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import modae
+from files import parts
+from files.parts import assert_round_trip, assert_same, copy_of
+from modae import LinearModularAutoencoder, ModularClassifierCV, NearestNeighborClassifier
+from modae.data.moments import moments_of_rows
+from modae.data.rows import KeptRows
+from modae.data.summary import Stream
+
+KINDS = list(parts.unfitted())
+FORMS = list(parts.inputs())
+LINEAR = ["autoencoder", "bagging", "classifier", "regressor", "search"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_unfitted(kind):
+    assert_round_trip(parts.unfitted()[kind])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_defaults(kind):
+    assert_round_trip(type(parts.unfitted()[kind])())
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_fitted_on_every_form_of_data(kind, form):
+    features = parts.inputs()[form]
+    if sparse.issparse(features) and kind.startswith("nearest"):
+        features = features.toarray()  # nearest neighbours take dense rows
+    assert_round_trip(parts.fitted(parts.unfitted()[kind], features), features[:9])
+
+
+@pytest.mark.parametrize("name", parts.CLASSIFIERS)
+def test_classifier_members(name):
+    assert_round_trip(
+        parts.classifier(parts.CLASSIFIERS[name]).fit(parts.X, parts.LABELS), parts.rows(9, seed=1)
+    )
+
+
+@pytest.mark.parametrize("name", parts.REGRESSORS)
+def test_regressor_members(name):
+    model = parts.regressor(parts.REGRESSORS[name], calibrate=0.25)
+    assert_round_trip(model.fit(parts.X, parts.TARGET), parts.rows(9, seed=1))
+
+
+@pytest.mark.parametrize("names", [list("bac"), [3, 1, 2], [True, False, False], [1.0, 2.0, 3.0]])
+@pytest.mark.parametrize("member", ["nearest", "logistic", "forest"])
+def test_labels(names, member):
+    labels = np.asarray(names)[parts.LABELS]
+    model = parts.classifier(parts.CLASSIFIERS[member]).fit(parts.X, labels)
+    assert_round_trip(model, parts.X[:9])
+    if isinstance(names[0], str):
+        objects = parts.classifier(parts.CLASSIFIERS[member]).fit(parts.X, labels.astype(object))
+        assert_round_trip(objects, parts.X[:9])
+
+
+@pytest.mark.parametrize("name", ["nearest", "knn", "ridge", "forest"])
+def test_several_targets(name):
+    model = parts.regressor(parts.REGRESSORS[name], calibrate=0.25).fit(parts.X, parts.TARGETS)
+    assert_round_trip(model, parts.X[:9])
+
+
+def test_one_target_of_the_linear_regressor():
+    with pytest.warns(UserWarning, match="degenerate"):
+        model = modae.LinearModularRegressor(2, 1, random_state=0).fit(parts.X, parts.TARGET)
+    loaded = assert_round_trip(model, parts.X[:9])
+    assert type(loaded.intercept_) is type(model.intercept_)
+
+
+def test_weights():
+    weights = np.arange(len(parts.X)) % 3
+    assert_round_trip(parts.extractor().fit(parts.X, sample_weight=weights), parts.X[:9])
+    model = parts.classifier(LogisticRegression()).fit(parts.X, parts.LABELS, sample_weight=weights)
+    assert_round_trip(model, parts.X[:9])
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"solver": "backfitting", "tol": 1e-4},
+        {"solver": "gradient", "tol": 1e-3},
+        {"spectrum": "krylov", "n_modules": 3},
+        {"spectrum": "exact", "upcast": True},
+        {"n_components": 0.5},
+        {"n_components": None},
+        {"diversity": 1.0},
+        {"n_modules": 1},
+        {"random_state": None},
+        {"n_components": np.int64(2), "diversity": np.float32(0.5)},
+    ],
+    ids=str,
+)
+def test_parameters_of_the_autoencoder(params):
+    assert_round_trip(parts.extractor(**params).fit(parts.X.astype(np.float32)), parts.X[:9])
+
+
+def test_random_generators_stand_where_they_stood():
+    model = parts.extractor(random_state=np.random.RandomState(3)).fit(parts.X)
+    assert copy_of(model).random_state.randint(10**6) == model.random_state.randint(10**6)
+    for bits in ("PCG64", "MT19937", "SFC64", "PCG64DXSM"):
+        unfitted = parts.extractor(random_state=np.random.Generator(getattr(np.random, bits)(5)))
+        unfitted.random_state.normal()
+        loaded = assert_round_trip(unfitted)
+        assert loaded.random_state.normal() == unfitted.random_state.normal()
+
+
+def test_constant_data():
+    assert_round_trip(parts.extractor().fit(np.ones((5, 8))), parts.X[:9])
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_extreme_scales(scale):
+    assert_round_trip(parts.extractor().fit(parts.X * scale), parts.X[:3] * scale)
+
+
+STREAMED = {
+    "dense": parts.rows(20, 12),
+    "float32": parts.rows(20, 12).astype(np.float32),
+    "sparse": sparse.csr_array(np.where(np.abs(parts.rows(20, 12)) > 0.7, parts.rows(20, 12), 0.0)),
+}
+
+
+@pytest.mark.parametrize("form", STREAMED)
+@pytest.mark.parametrize("seen", [1, 2, 3])
+@pytest.mark.parametrize("read", [False, True], ids=["unread", "read"])
+def test_mid_stream(form, seen, read):
+    """Five rows of twelve features at a time: rows are kept, become moments, are kept again."""
+    batches = [STREAMED[form][start : start + 5] for start in range(0, 20, 5)]
+    weights = np.array([1.0, 2.0, 0.5, 1.0, 3.0])
+    model = parts.extractor()
+    for batch in batches[:seen]:
+        model.partial_fit(batch, sample_weight=weights)
+    if read:
+        model.transform(batches[0])
+    loaded = copy_of(model)
+    assert parts.bytes_of(loaded) == parts.bytes_of(model)
+    for batch in batches[seen:]:
+        model.partial_fit(batch, sample_weight=weights)
+        loaded.partial_fit(batch, sample_weight=weights)
+    assert_same(model, loaded)
+    assert_same(model.transform(batches[0]), loaded.transform(batches[0]))
+
+
+def test_a_stream_without_a_model_yet():
+    """One row has no spectrum for so many components; more rows do."""
+    model = parts.extractor(random_state=7).partial_fit(parts.X[:1])
+    loaded = copy_of(model)
+    assert_same(model.partial_fit(parts.X), loaded.partial_fit(parts.X))
+
+
+def test_fit_then_partial_fit_goes_on_after_loading():
+    model = parts.extractor().fit(parts.X)
+    loaded = copy_of(model)
+    assert_same(model.partial_fit(parts.rows(9, seed=4)), loaded.partial_fit(parts.rows(9, seed=4)))
+
+
+def test_moments_and_streams_are_files_too():
+    moments = moments_of_rows(parts.X, np.ones(len(parts.X)))
+    assert_same(vars(moments), vars(copy_of(moments)))
+    stream = Stream(moments).join(Stream(pending=(KeptRows(parts.X[:3], np.ones(3)),)))
+    loaded = copy_of(stream)
+    assert_same(vars(stream.moments), vars(loaded.moments))
+    assert_same(vars(stream.pending[0]), vars(loaded.pending[0]))
+    assert_same(vars(copy_of(Stream())), vars(Stream()))
+
+
+def test_diversities_of_a_loaded_model():
+    for model in (parts.extractor().fit(parts.X), parts.fitted(parts.unfitted()["linear-regressor"])):
+        loaded = copy_of(model)
+        assert_same(model.with_diversity(0.9), loaded.with_diversity(0.9))
+        assert_same(list(model.path([0.1, 0.7])), list(loaded.path([0.1, 0.7])))
+    smaller = parts.extractor().fit(parts.X)
+    assert_same(smaller.with_params(n_modules=1), copy_of(smaller).with_params(n_modules=1))
+
+
+def test_a_changed_parameter_after_the_fit():
+    model = parts.extractor().fit(parts.X).set_params(n_modules=7, diversity=0.1)
+    assert_round_trip(model, parts.X[:9])
+
+
+def test_named_members():
+    members = [("near", NearestNeighborClassifier()), ("tree", DecisionTreeClassifier(max_depth=2))]
+    model = parts.classifier(members).fit(parts.X, parts.LABELS)
+    loaded = assert_round_trip(model, parts.X[:9])
+    assert loaded.get_params()["tree__max_depth"] == 2
+
+
+def test_frozen_extractor_is_one_object_in_the_file():
+    frozen = FrozenEstimator(parts.extractor().fit(parts.X))
+    model = modae.ModularClassifier(frozen, random_state=0).fit(parts.X, parts.LABELS)
+    loaded = assert_round_trip(model, parts.X[:9])
+    shared = model.extractor_.estimator is model.extractor.estimator
+    assert (loaded.extractor_.estimator is loaded.extractor.estimator) == shared
+
+
+def test_pipeline_around_and_inside():
+    inside = parts.classifier(make_pipeline(StandardScaler(), LogisticRegression()))
+    around = make_pipeline(StandardScaler(), inside).fit(parts.X, parts.LABELS)
+    loaded = copy_of(around)
+    assert_same(around, loaded)
+    assert_same(around.predict_proba(parts.X[:9]), loaded.predict_proba(parts.X[:9]))
+    assert_round_trip(around)
+
+
+def test_grid_search_around():
+    grid = {"extractor__diversity": [0.2, 0.8], "voting": ["hard", "soft"]}
+    search = GridSearchCV(parts.classifier(), grid, cv=2).fit(parts.X, parts.LABELS)
+    loaded = assert_round_trip(search)
+    assert_same(search.predict(parts.X[:9]), loaded.predict(parts.X[:9]))
+
+
+@pytest.mark.parametrize("scoring", [None, "balanced_accuracy"])
+def test_search_with_a_splitter_and_members(scoring):
+    search = ModularClassifierCV(
+        parts.extractor(),
+        LogisticRegression(),
+        diversities=np.array([0.2, 0.7]),
+        n_components=[1, 2],
+        cv=StratifiedKFold(3, shuffle=True, random_state=1),
+        scoring=scoring,
+        rule="one_standard_error",
+        random_state=0,
+    )
+    assert_round_trip(search)
+    assert_round_trip(search.fit(parts.X, np.array(list("abc"))[parts.LABELS]), parts.X[:9])
+
+
+def test_metadata_requests():
+    with config_context(enable_metadata_routing=True):
+        extractor = parts.extractor().set_fit_request(sample_weight=True)
+        member = NearestNeighborClassifier().set_fit_request(sample_weight="w")
+        model = modae.ModularClassifier(extractor, member, random_state=0)
+        loaded = assert_round_trip(model)
+        asked = [str(each.get_metadata_routing()) for each in (model, loaded)]
+        assert asked[0] == asked[1]
+        weights = np.ones(len(parts.X))
+        for each in (model, loaded):
+            each.fit(parts.X, parts.LABELS, sample_weight=weights, w=weights)
+        assert_same(model, loaded)
+
+
+def test_metadata_requests_of_a_member_of_scikit_learn():
+    with config_context(enable_metadata_routing=True):
+        member = LogisticRegression().set_fit_request(sample_weight=True)
+        model = modae.ModularClassifier(parts.extractor(), member).fit(parts.X, parts.LABELS)
+        loaded = copy_of(model)
+        for one, other in zip(model.estimators_, loaded.estimators_, strict=True):
+            asked = [each.get_metadata_routing().fit.requests for each in (one, other)]
+            assert asked[0] == asked[1] == {"sample_weight": True}
+        assert_same(model.predict(parts.X), loaded.predict(parts.X))
+
+
+def test_a_search_over_estimators_keeps_its_masks():
+    grid = [{"estimator": [LogisticRegression(), None]}, {"extractor__diversity": [0.2]}]
+    search = GridSearchCV(parts.classifier(), grid, cv=2).fit(parts.X, parts.LABELS)
+    loaded = copy_of(search)
+    one, other = (each.cv_results_["param_estimator"] for each in (search, loaded))
+    np.testing.assert_array_equal(np.ma.getmaskarray(one), np.ma.getmaskarray(other))
+    assert_same(search.predict(parts.X[:9]), loaded.predict(parts.X[:9]))
+
+
+def test_output_in_frames():
+    model = parts.extractor().set_output(transform="pandas").fit(parts.inputs()["pandas"])
+    loaded = copy_of(model)
+    one, other = model.transform(parts.inputs()["pandas"]), loaded.transform(parts.inputs()["pandas"])
+    assert type(one) is type(other)
+    assert one.equals(other)
+    assert parts.bytes_of(loaded) == parts.bytes_of(model)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_saving_changes_nothing(kind):
+    model = parts.fitted(parts.unfitted()[kind])
+    before = pickle.dumps(model)
+    first = parts.bytes_of(model)
+    assert pickle.dumps(model) == before
+    assert parts.bytes_of(model) == first
+
+
+class Own(LinearModularAutoencoder):
+    """A user's own class."""
+
+
+def test_own_classes_only_if_trusted():
+    model = Own(2, 2, random_state=0).fit(parts.X)
+    with pytest.raises(modae.ModelFormatError, match=r"trusted=\['.*Own'\]"):
+        copy_of(model)
+    assert_same(model, copy_of(model, trusted=[Own]))
+
+
+def test_no_rows_of_a_finished_fit(tmp_path):
+    wide = parts.rows(10, 30)
+    frame = sparse.csr_array(wide)
+    for model in (parts.extractor(), modae.BaggingAutoencoder(3, 2, random_state=0)):
+        for features in (wide, frame, wide.astype(np.float32)):
+            _check_no_rows(model.fit(features), wide, tmp_path / "model")
+    _check_no_rows(
+        parts.classifier(LogisticRegression()).fit(wide, parts.LABELS[:10]), wide, tmp_path / "model"
+    )
+
+
+def _check_no_rows(model, wide, path):
+    modae.save(model, path)
+    content = path.read_bytes()
+    for dtype in (np.float64, np.float32):
+        assert not any(row.astype(dtype)[:4].tobytes() in content for row in wide)
+    assert modae.describe(path)["holds_rows"] is False
+    assert modae.describe(path)["notes"] == []
+
+
+def _holds_rows(model, path):
+    modae.save(model, path)
+    description = modae.describe(path)
+    assert len(description["notes"]) == description["holds_rows"]
+    return description["holds_rows"]
+
+
+def test_files_say_whether_they_hold_rows(tmp_path):
+    path = tmp_path / "model"
+    wide = parts.rows(10, 30)
+    assert _holds_rows(parts.extractor().partial_fit(wide), path)
+    assert wide[0].tobytes() in path.read_bytes()
+    assert not _holds_rows(parts.extractor().partial_fit(parts.X), path)
+    assert not _holds_rows(parts.extractor().fit(parts.X), path)
+    assert _holds_rows(NearestNeighborClassifier().fit(parts.X, parts.LABELS), path)
+    for name in ("nearest", "knn", "knn-tree", "svm", "svm-linear"):
+        assert _holds_rows(parts.classifier(parts.CLASSIFIERS[name]).fit(parts.X, parts.LABELS), path), (
+            name
+        )
+    for name in ("logistic", "forest", "boosting", "hist-boosting"):
+        assert not _holds_rows(
+            parts.classifier(parts.CLASSIFIERS[name]).fit(parts.X, parts.LABELS), path
+        ), name
+    for name in ("knn", "svm"):
+        assert _holds_rows(parts.regressor(parts.REGRESSORS[name]).fit(parts.X, parts.TARGET), path), (
+            name
+        )
+    around = make_pipeline(StandardScaler(), parts.classifier()).fit(parts.X, parts.LABELS)
+    assert _holds_rows(around, path)
+
+
+def test_describe(tmp_path):
+    path = tmp_path / "model"
+    modae.save(parts.extractor().fit(parts.X), path)
+    description = modae.describe(path)
+    assert description["class"] == "LinearModularAutoencoder"
+    assert description["modae"] == modae.__version__
+    assert description["bytes"] == path.stat().st_size
+    assert description["libraries"]["numpy"] == np.__version__

@@ -1,0 +1,214 @@
+"""Ensembles in ONNX: labels, probabilities, and the rule for ties."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx.reference import ReferenceEvaluator
+from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from modae import (
+    BaggingAutoencoder,
+    LinearModularAutoencoder,
+    ModularClassifier,
+    ModularClassifierCV,
+    NearestNeighborClassifier,
+)
+from modae.ensembles.votes import decide, vote_shares
+from modae.onnx.answers import Classification
+from modae.onnx.graph import Graph
+from modae.onnx.votes import hard_vote, in_classes, mean_probabilities, prior_ranks, soft_vote
+from onnx_export.parts import CLOSE, REQUIRED, assert_same_labels, digits, ensemble, outputs_of
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The `probability` parameter was deprecated:FutureWarning",
+    f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}",
+)
+
+FURTHER = [
+    DecisionTreeClassifier(),
+    ExtraTreesClassifier(5),
+    GaussianNB(),
+    GradientBoostingClassifier(n_estimators=2, max_depth=2),
+    KNeighborsClassifier(3, metric="manhattan"),
+    LinearSVC(),
+    MLPClassifier((8,), max_iter=5),
+    RidgeClassifier(),
+    SGDClassifier(),
+    make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss")),
+    make_pipeline(MinMaxScaler(), StandardScaler(), LogisticRegression()),
+]
+
+
+@pytest.mark.parametrize("member", REQUIRED + FURTHER, ids=str)
+def test_members_on_digits_with_words_for_labels(member, tmp_path):
+    X, y = digits()
+    words = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])[y]
+    model = ensemble(member).fit(X[::6], words[::6])
+    found = outputs_of(model, X, tmp_path)
+    assert_same_labels(model, found["label"], X)
+
+
+@pytest.mark.parametrize("member", [REQUIRED[0], REQUIRED[2], REQUIRED[5]], ids=str)
+def test_soft_votes(member, tmp_path):
+    X, y = digits()
+    model = ensemble(member, voting="soft", extractor=BaggingAutoencoder).fit(X[::6], y[::6])
+    found = outputs_of(model, X, tmp_path)
+    assert_same_labels(model, found["label"], X)
+    assert np.abs(found["probabilities"] - model.predict_proba(X)).max() <= CLOSE
+
+
+def test_soft_votes_of_round_probabilities_tie_by_the_same_rule(tmp_path):
+    X, y = digits()
+    model = ensemble(RandomForestClassifier(10), voting="soft").fit(X[::6], y[::6])
+    found = outputs_of(model, X, tmp_path)
+    assert_same_labels(model, found["label"], X)
+    assert np.abs(found["probabilities"] - model.predict_proba(X)).max() <= CLOSE
+
+
+@pytest.mark.parametrize("member", REQUIRED[:4], ids=str)
+def test_two_classes_that_are_not_zero_and_one(member, tmp_path):
+    X, y = digits()
+    labels = np.where(y % 2, 7, -3)
+    model = ensemble(member).fit(X[::6], labels[::6])
+    assert_same_labels(model, outputs_of(model, X, tmp_path)["label"], X)
+
+
+@pytest.mark.parametrize("kind", [bool, float, object])
+def test_other_types_of_labels(kind, tmp_path):
+    X, y = digits()
+    labels = (y > 4).astype(kind) if kind is not object else np.array(list("ab"), dtype=object)[y % 2]
+    for member in (None, LogisticRegression(max_iter=20)):
+        model = ensemble(member).fit(X[::6], labels[::6])
+        assert_same_labels(model, outputs_of(model, X, tmp_path)["label"], X)
+
+
+def test_whatever_is_around_an_ensemble(tmp_path):
+    X, y = digits()
+    A, a = X[::6], y[::6]
+    extractor = LinearModularAutoencoder(5, 6, random_state=0).fit(X)
+    frozen = ModularClassifier(FrozenEstimator(extractor), random_state=0)
+    tuned = ModularClassifierCV(
+        LinearModularAutoencoder(5, 6), diversities=[0.5, 0.7], cv=2, random_state=0
+    )
+    grid = GridSearchCV(ensemble(None), {"extractor__diversity": [0.5, 0.7]}, cv=2)
+    names = [(f"m{i}", member) for i, member in enumerate([*FURTHER[:3], FURTHER[-1]])]
+    listed = ensemble(
+        [*names, ("other", ensemble(None, n_modules=2).set_params(extractor__n_components=2))]
+    )
+    for model in (frozen, tuned, grid, listed, make_pipeline(StandardScaler(), frozen)):
+        model.fit(A, a)
+        assert (outputs_of(model, X, tmp_path)["label"] == model.predict(X)).mean() >= 0.999
+
+
+def test_a_pipeline_that_ends_in_a_classifier_of_others(tmp_path):
+    X, y = digits()
+    for last, names in (
+        (LogisticRegression(max_iter=50), {"label", "probabilities"}),
+        (SVC(), {"label"}),
+    ):
+        model = make_pipeline(LinearModularAutoencoder(5, 6, random_state=0), last).fit(X[::6], y[::6])
+        found = outputs_of(model, X, tmp_path)
+        assert set(found) == names
+        assert (found["label"] == model.predict(X)).mean() >= 0.999
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_so_large_that_sigmoids_are_0_or_1(dtype, tmp_path):
+    X, y = digits()
+    X = X.astype(dtype)
+    model = SGDClassifier(loss="log_loss", random_state=0).fit(X[::6], y[::6])
+    assert np.abs(model.decision_function(X)).max() > 1000
+    found = outputs_of(model, X, tmp_path)
+    assert (found["label"] == model.predict(X)).mean() >= 0.999
+    assert (np.abs(found["probabilities"] - model.predict_proba(X)).max(axis=1) > 1e-3).mean() <= 1e-3
+
+
+def test_neighbours_far_from_zero_and_close_together(tmp_path):
+    rng = np.random.default_rng(0)
+    centres = 1e3 * rng.normal(size=(8, 5))
+    X = (np.repeat(centres, 50, axis=0) + 1e-2 * rng.normal(size=(400, 5))).astype(np.float32)
+    y = rng.integers(0, 4, 400)
+    model = NearestNeighborClassifier().fit(X[::2].astype(np.float64), y[::2])
+    assert (outputs_of(model, X, tmp_path)["label"] == model.predict(X.astype(np.float64))).all()
+
+
+def graph_of_votes(votes, probabilities, prior, wanted, soft):
+    """A graph of the vote alone: what the members say is given."""
+    graph = Graph()
+    classes = np.arange(len(prior))
+    members = [
+        Classification(graph.numbers(vote, np.int64), graph.numbers(each), classes)
+        for vote, each in zip(votes, probabilities, strict=True)
+    ]
+    breakers = {"prior": prior_ranks(graph, prior), "probability": mean_probabilities(graph, members)}
+    vote = soft_vote if soft else hard_vote
+    answer = vote(graph, members, [breakers[name] for name in wanted])
+    graph.named("winner", answer.winner)
+    return ReferenceEvaluator(graph.model([graph.output("winner", np.int64)], 1))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 5),
+    st.integers(1, 4),
+    st.sampled_from([("probability", "prior"), ("prior",), ()]),
+    st.booleans(),
+    st.integers(0, 10**6),
+)
+def test_the_rule_for_ties_is_that_of_votes(n_members, n_classes, wanted, soft, seed):
+    rng = np.random.default_rng(seed)
+    votes = rng.integers(0, n_classes, size=(n_members, 6))
+    # Fourths are exact in both precisions: what ties here ties there.
+    probabilities = rng.integers(0, 3, size=(n_members, 6, n_classes)) / 4
+    prior = rng.integers(1, 3, size=n_classes) / 4
+    breakers = {
+        "probability": lambda rows: probabilities.mean(axis=0)[rows],
+        "prior": lambda rows: np.tile(prior, (len(rows), 1)),
+    }
+    shares = probabilities.mean(axis=0) if soft else vote_shares(votes, n_classes)
+    # A mean of fifths or thirds is not exact: here a soft tie is one within round-off.
+    expected = decide(np.round(shares, 9), [breakers[name] for name in wanted])
+    evaluator = graph_of_votes(votes, probabilities, prior, wanted, soft)
+    found = evaluator.run(None, {"X": np.zeros((6, 1), np.float32)})[0]
+    assert found.tolist() == expected.tolist()
+
+
+def test_a_member_that_knows_fewer_classes():
+    classes = np.array([1, 3, 5, 7])
+    graph = Graph()
+    member = Classification(
+        graph.numbers([0, 1, 1], np.int64),
+        graph.numbers([[0.75, 0.25], [0.5, 0.5], [0, 1]]),
+        np.array([3, 7]),
+    )
+    answer = in_classes(graph, member, classes)
+    graph.named("winner", answer.winner)
+    graph.named("probabilities", answer.probabilities)
+    outputs = [graph.output("winner", np.int64), graph.output("probabilities", np.float32, 4)]
+    winner, spread = ReferenceEvaluator(graph.model(outputs, 1)).run(None, {"X": np.zeros((3, 1))})
+    assert classes[winner].tolist() == [3, 7, 7]
+    assert spread.tolist() == [[0, 0.75, 0, 0.25], [0, 0.5, 0, 0.5], [0, 0, 0, 1]]
+
+
+def test_every_tie_break_reaches_the_file(tmp_path):
+    X, y = digits()
+    for voting, tie_break in itertools.product(["hard", "soft"], ["probability", "prior", "first"]):
+        model = ensemble(GaussianNB(), n_modules=4, voting=voting, tie_break=tie_break).fit(
+            X[::6], y[::6]
+        )
+        found = outputs_of(model, X, tmp_path)["label"]
+        assert_same_labels(model, found, X)
