@@ -16,7 +16,7 @@ from modae.cli.output import TABLES, check_output, open_output
 from modae.cli.tables import NUMBER, Batch, Table, Wanted
 from modae.cli.talk import Report, Talk
 from modae.cli.targets import missing_targets, right_labels
-from modae.utils.text import counted, share
+from modae.utils.text import counted, percent
 
 Columns = dict[str, Any]
 
@@ -117,7 +117,7 @@ class Answers:
         target = self.model.target
         if hasattr(self.model.last, "classes_"):
             right = float(np.mean(right_labels(true, told)))
-            text = f"{share(right)} of {len(true):,} rows are right: the table has {target!r} too."
+            text = f"{percent(right)} of {len(true):,} rows are right: the table has {target!r} too."
             report.say("accuracy", text, accuracy=right)
         elif true.dtype.kind in "fiub":
             error = float(np.sqrt(np.mean((true - told) ** 2)))

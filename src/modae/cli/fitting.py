@@ -28,7 +28,7 @@ from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.regressor import ModularRegressor
 from modae.files.api import describe, save
 from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.utils.text import counted, share
+from modae.utils.text import counted, percent
 
 JUDGED_ROWS = 5000
 """Rows on which a fit is cross-validated: enough for a percent, and quick."""
@@ -171,7 +171,7 @@ def _describe_modules(model: Any, report: Report) -> None:
     report.say("certificate", certificate_text(extractor), **certificate(extractor))
     if extractor is model:
         explained = extractor.explained_variance_ratio_of_mean_
-        report.say("explains", f"{share(explained)} of the variance.", explained=explained)
+        report.say("explains", f"{percent(explained)} of the variance.", explained=explained)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from modae.cli.models import Model, load_model
 from modae.cli.talk import Report, size
 from modae.cli.wording import certificate, certificate_text, sizes_text
 from modae.files.api import describe
-from modae.utils.text import counted, share
+from modae.utils.text import counted, percent
 
 
 def info_command(path: str) -> Report:
@@ -55,7 +55,7 @@ def _say_target(model: Model, report: Report) -> None:
     report.say("target", f"{name}, {kind}.", target=model.target, classes=shown)
     if {"score", "baseline_score"} <= set(model.notes):
         score, plain = model.notes["score"], model.notes["baseline_score"]
-        texts = [share(each) if classes is not None else f"R2 {each:.3f}" for each in (score, plain)]
+        texts = [percent(each) if classes is not None else f"R2 {each:.3f}" for each in (score, plain)]
         text = f"{texts[0]} when it was fitted; plain PCA and one member: {texts[1]}."
         report.say("accuracy" if classes is not None else "fit", text, score=score, baseline_score=plain)
 

@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from modae.cli.targets import Target
-from modae.utils.text import share
+from modae.utils.text import percent
 
 MOST_FOLDS = 5
 
@@ -37,7 +37,7 @@ class Score:
         return cls(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))), classify)
 
     def __str__(self) -> str:
-        return share(self.mean) if self.classify else f"R2 {self.mean:.3f}"
+        return percent(self.mean) if self.classify else f"R2 {self.mean:.3f}"
 
 
 def make_splits(labels: np.ndarray, classify: bool, seed: int) -> Any:

@@ -13,7 +13,7 @@ from modae.cli.targets import rare_classes
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.tuning import ModularClassifierCV
 from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.utils.text import counted, share
+from modae.utils.text import counted, percent
 
 TUNED_ROWS = 20_000
 """Rows on which candidates are compared; the chosen one is then fitted to all."""
@@ -69,7 +69,7 @@ def _say(problem: Problem, search: Any, n_rows: int, plain: tuple[int, Score]) -
     components, score = plain
     report.say(
         "accuracy",
-        f"{share(search.best_score_)} in {n_folds} folds; plain PCA to {components} components and one "
+        f"{percent(search.best_score_)} in {n_folds} folds; plain PCA to {components} components and one "
         f"{problem.options.estimator}: {score}. (Both were chosen by these folds, so both are a little "
         "optimistic.)",
         score=float(search.best_score_),
@@ -93,7 +93,7 @@ def _table(results: Any, places: list[int], best: int) -> str:
         errors = [results[f"mean_{name}_error"][place] for name in ("ensemble", "individual")]
         mark = "  <- chosen" if place == best else ""
         diversity = results["params"][place]["diversity"]
-        lines.append(f" {diversity:>9.1f}  {share(errors[0]):>9}  {share(errors[1]):>10}{mark}")
+        lines.append(f" {diversity:>9.1f}  {percent(errors[0]):>9}  {percent(errors[1]):>10}{mark}")
     return "\n".join(lines)
 
 

@@ -23,7 +23,7 @@ from modae.ensembles.search import Search
 from modae.ensembles.selection import RULES, Outcome, choose, results_table
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_choice
-from modae.utils.text import counted, share
+from modae.utils.text import counted, percent
 
 DIVERSITIES = tuple(round(0.1 * step, 1) for step in range(11))
 """Candidates where none are given: 0, 0.1, ..., 1."""
@@ -309,7 +309,7 @@ class ModularClassifierCV(ClassifierMixin, Composition):
     def _key_figures(self) -> dict[str, str]:
         def error(name: str) -> str:
             mean, spread = (self.cv_results_[f"{kind}_{name}_error"] for kind in ("mean", "se"))
-            return f"{share(mean[self.best_index_])} ± {share(spread[self.best_index_])}"
+            return f"{percent(mean[self.best_index_])} ± {percent(spread[self.best_index_])}"
 
         tried = counted(len(self.cv_results_["params"]), "candidate")
         figures = {

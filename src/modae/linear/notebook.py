@@ -6,7 +6,7 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
-from modae.utils.text import bounded_loss, closeness, counted, share
+from modae.utils.text import bounded_loss, closeness, counted, percent
 
 # Colours are those of the page around, so that the table is right on light and on dark ones, and lines
 # are a faint shade of them. The table's name in front of each rule outweighs the rules of notebooks.
@@ -55,7 +55,7 @@ class CertifiedFigures(KeyFigures):
             return {"Model": "solved when it is next read"}  # which is not now: it may take a while
 
         def explained(error: float) -> str:
-            return share(1.0 - error / model.total_variance_) if model.total_variance_ else "none"
+            return percent(1.0 - error / model.total_variance_) if model.total_variance_ else "none"
 
         of_mean = model.reconstruction_error_ - model.diversity_term_
         loss, bound = bounded_loss(model)

@@ -18,13 +18,13 @@ def counted(number: int, word: str) -> str:
     return f"{number:,} {word if number == 1 else plural}"
 
 
-def share(value: float) -> str:
+def percent(value: float) -> str:
     """A share in percent, one digit.
 
     Examples
     --------
-    >>> from modae.utils.text import share
-    >>> share(0.1234)
+    >>> from modae.utils.text import percent
+    >>> percent(0.1234)
     '12.3%'
     """
     return f"{100 * value:.1f}%"
