@@ -144,8 +144,8 @@ def test_what_cannot_come_back_is_not_saved(tmp_path):
     stranger = parts.extractor().fit(parts.X)
     stranger.note = "mine"
     broken = parts.extractor().fit(parts.X)
-    broken._fitted.model.modules.encoders.flags.writeable = True
-    broken._fitted.model.modules.encoders[0, 0, 0] = np.nan
+    broken._model.encoders.flags.writeable = True
+    broken._model.encoders[0, 0, 0] = np.nan
     unnamed = parts.extractor(tol=lambda: 1e-9)
     for model in (stranger, broken, unnamed):
         with pytest.raises((ValueError, TypeError)):

@@ -119,7 +119,7 @@ def test_data_without_variance_are_shown():
 def test_figures_of_a_stream_do_not_solve_it():
     model = LinearModularAutoencoder(5, 4, random_state=0).partial_fit(X)
     assert Table(figures_html(model)).figures == {"Model": "solved when it is next read"}
-    assert not model._fitted.is_solved
+    assert not model._model.is_solved
     assert model.attainment_ == "attained"
     assert Table(figures_html(model)).figures["Diversity"] == "0.5"
 
@@ -216,7 +216,7 @@ def test_a_model_taken_apart_is_shown_without_figures(linear):
     del ensemble.extractor_
     assert figures_html(ensemble) == ""
     bare = LinearModularAutoencoder()
-    bare._fitted = object()
+    bare._model = object()
     assert figures_html(bare) == ""
 
 

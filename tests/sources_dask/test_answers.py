@@ -85,15 +85,15 @@ def models_in(graph):
 
 def test_the_model_travels_once_and_light(fitted):
     (light,) = models_in(fitted.transform(chunked((20, 64))).dask)
-    assert light._fitted.stream is None
-    assert fitted._fitted.stream is not None, "the caller's model lost its stream"
+    assert light._model.summary is None
+    assert fitted._model.summary is not None, "the caller's model lost its stream"
     np.testing.assert_array_equal(light.encoders_, fitted.encoders_)
 
 
 def test_a_stream_is_solved_before_it_travels():
     stream = model().partial_fit(X[:900]).partial_fit(X[900:])
     (light,) = models_in(stream.transform(chunked()).dask)
-    assert light._fitted.stream is None
+    assert light._model.summary is None
     np.testing.assert_array_equal(light.transform(X), stream.transform(X))
 
 

@@ -97,8 +97,8 @@ def test_a_frozen_extractor_is_light_too(in_memory):
     graph = frozen.predict(rows(TEST)).dask
     nodes = (getattr(node, "value", None) for node in dict(graph).values())
     (light,) = [node.call.estimator for node in nodes if hasattr(node, "call")]
-    assert light.extractor_.estimator._fitted.stream is None
-    assert frozen.extractor_.estimator._fitted.stream is not None
+    assert light.extractor_.estimator._model.summary is None
+    assert frozen.extractor_.estimator._model.summary is not None
 
 
 @pytest.mark.parametrize("kind", ["array", "unknown"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,28 @@ from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import validate_data
 
 from modae.data.devices import DeviceArray, Place
-from modae.data.namespaces import on_host, place_of, remember_place, without_gradient
+from modae.data.namespaces import MEMORY, on_host, place_of, remember_place, without_gradient
 from modae.data.rows import Rows
 from modae.utils.arrays import FLOAT64, Array
 
 FLOATS = (np.float64, np.float32)
+
+COLUMNS = ("n_features_in_", "feature_names_in_", MEMORY)
+"""What an estimator remembers of the columns and the place of the rows it was fitted to."""
+
+
+@contextmanager
+def columns_kept_on_failure(estimator: BaseEstimator) -> Iterator[None]:
+    """A fit that fails leaves the columns of an earlier fit, whose model it keeps, as they were."""
+    state = vars(estimator)
+    before = {name: state[name] for name in COLUMNS if name in state}
+    try:
+        yield
+    except BaseException:
+        for name in COLUMNS:
+            state.pop(name, None)
+        state.update(before)
+        raise
 
 
 def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bool = False) -> Rows:

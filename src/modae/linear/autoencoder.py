@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
+from threading import Lock
 from typing import Any, Self
+from warnings import warn
 
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from modae.data import collect, columns_of
-from modae.data.namespaces import MEMORY
 from modae.data.summary import Stream
-from modae.linear.model import SOLVERS, Fitted, LinearModel, Published, Settings
+from modae.data.validation import columns_kept_on_failure
+from modae.linear.model import SOLVERS, LinearModel, Settings, fitted
 from modae.linear.modules import LinearModules, Modules
 from modae.linear.notebook import CertifiedFigures
 from modae.linear.path import DiversityPath
@@ -24,6 +27,9 @@ from modae.utils.parameters import (
     check_non_negative,
     resolved_components,
 )
+
+_JOINING = Lock()
+"""Held while rows join those of an estimator, so that several threads may call ``partial_fit``."""
 
 
 class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
@@ -117,6 +123,8 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
         The solver that was used.
     n_components_ : int
         Components of each module.
+    diversity_ : float
+        The diversity that was fitted, whatever the parameter is now.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only if the columns of X have names.
@@ -151,28 +159,29 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
     [616, 596, 360]
     """
 
-    mean_ = Published("modules.mean")
-    principal_axes_ = Published("principal_axes")
-    eigenvalues_ = Published("eigenvalues")
-    total_variance_ = Published("total_variance")
-    allocation_ = Published("solution.shares")
-    encoders_ = Published("modules.encoders")
-    decoders_ = Published("modules.decoders")
-    loss_ = Published("solution.loss")
-    reconstruction_error_ = Published("solution.reconstruction_error")
-    diversity_term_ = Published("solution.diversity_term")
-    lower_bound_ = Published("solution.lower_bound")
-    optimality_gap_ = Published("solution.gap")
-    attainment_ = Published("solution.attainment")
-    certified_ = Published("certified")
-    explained_variance_ratio_ = Published("explained_variance_ratio")
-    explained_variance_ratio_of_mean_ = Published("explained_variance_ratio_of_mean")
-    loss_history_ = Published("solution.loss_history")
-    n_iter_ = Published("solution.n_iter")
-    solver_ = Published("solution.solver")
-    n_components_ = Published("settings.n_components")
+    mean_ = fitted(lambda model: model.mean)
+    principal_axes_ = fitted(lambda model: model.principal_axes)
+    eigenvalues_ = fitted(lambda model: model.eigenvalues)
+    total_variance_ = fitted(lambda model: model.total_variance)
+    allocation_ = fitted(lambda model: model.solution.shares)
+    encoders_ = fitted(lambda model: model.encoders)
+    decoders_ = fitted(lambda model: model.decoders)
+    loss_ = fitted(lambda model: model.solution.loss)
+    reconstruction_error_ = fitted(lambda model: model.solution.reconstruction_error)
+    diversity_term_ = fitted(lambda model: model.solution.diversity_term)
+    lower_bound_ = fitted(lambda model: model.solution.lower_bound)
+    optimality_gap_ = fitted(lambda model: model.solution.gap)
+    attainment_ = fitted(lambda model: model.solution.attainment)
+    certified_ = fitted(lambda model: model.certified)
+    explained_variance_ratio_ = fitted(lambda model: model.explained_variance_ratio)
+    explained_variance_ratio_of_mean_ = fitted(lambda model: model.explained_variance_ratio_of_mean)
+    loss_history_ = fitted(lambda model: model.solution.loss_history)
+    n_iter_ = fitted(lambda model: model.solution.n_iter)
+    solver_ = fitted(lambda model: model.solution.solver)
+    n_components_ = fitted(lambda model: model.settings.n_components)
+    diversity_ = fitted(lambda model: model.settings.diversity)
 
-    _fitted: Fitted
+    _model: LinearModel
 
     def __init__(
         self,
@@ -215,13 +224,21 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
         self
         """
         self._check_parameters()
-        new = self._collect(X, sample_weight, reset=True)
-        settings = self._settings()
-        stream = new.ready_for(settings.n_axes, settings.spectrum)
-        model = LinearModel.of(stream, settings)
-        model.warn_if_equal(stacklevel=2)
+        with columns_kept_on_failure(self):
+            summary = self._summarise(X, sample_weight, reset=True)
+            settings = self._settings()
+            summary = summary.ready_for(settings.n_axes, settings.spectrum)
+            model = LinearModel(settings, summary).solved()
+        if model.settings.diversity == 0.0 and model.settings.n_modules > 1:
+            warn(
+                "diversity=0 makes all modules equal: each is the same PCA, and an ensemble on them "
+                "gains nothing. If a search chose 0, scale the columns or lower n_components.",
+                UserWarning,
+                stacklevel=2,
+            )
         model.warn_if_unfinished(stacklevel=2)
-        self._fitted = Fitted(stream.owned(), model.settings, model)
+        model.summary = summary.owned()
+        self._model = model
         return self
 
     def partial_fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
@@ -243,19 +260,25 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
         """
         self._check_parameters()
         first = not self.__sklearn_is_fitted__()
-        new = self._collect(X, sample_weight, reset=first)
-        seen = Stream() if first else self._fitted.stream
-        if seen is None:
+        if not first and self._model.summary is None:
             raise ValueError(
                 "partial_fit cannot continue this fit: the data were too large to keep a copy of, or "
-                "the model comes from a file, which holds no rows of a fit. Start with partial_fit."
+                "the model comes from a file that holds no sums over the data. Start with partial_fit, "
+                "and save with resumable=True."
             )
-        if new.n_pending >= self.n_features_in_:
-            new = new.as_moments()  # where the rows are: gathered with others they would be on the host
-        settings = self._settings(seed=None if first else self._fitted.settings.seed)
-        # Streams are summed exactly in any case; short ones are too short for a Krylov method.
-        method = "auto" if settings.spectrum == "krylov" else settings.spectrum
-        self._fitted = Fitted(seen.join(new), replace(settings, spectrum=method), grows=True)
+        with columns_kept_on_failure(self):
+            new = self._summarise(X, sample_weight, reset=first)
+            if new.n_pending >= self.n_features_in_:
+                # Here, where the rows are: gathered with others they would be on the host.
+                new = new.as_moments()
+            with _JOINING:
+                before = getattr(self, "_model", None)
+                settings = self._settings(seed=None if before is None else before.settings.seed)
+                if settings.spectrum == "krylov":
+                    # Streams are summed exactly in any case; short ones are too short for Krylov.
+                    settings = replace(settings, spectrum="auto")
+                seen = Stream() if before is None or before.summary is None else before.summary
+                self._model = LinearModel(settings, seen.join(new), grows=True)
         return self
 
     def with_params(
@@ -287,27 +310,17 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
         return self._derived(**{name: value for name, value in given.items() if value is not None})
 
     def _derived(self, **changes: Any) -> Self:
-        fitted = self._fitted
-        other = type(self)(**{**self.get_params(deep=False), **self._fitted_params(), **changes})
+        now = self._solved_model().settings
+        # Parameters as they were at the fit, whatever was set since; a default or a share stays one.
+        kept = self.n_components is None or isinstance(self.n_components, float)
+        width = self.n_components if kept else now.n_components
+        params = {"n_modules": now.n_modules, "n_components": width, "diversity": now.diversity}
+        other = copy(self).set_params(**{**params, **changes})
         other._check_parameters()
         resolved_components(changes.get("n_components"), self.n_features_in_)
-        model = fitted.model.with_settings(**changes)
-        model.warn_if_unfinished(stacklevel=3)
-        for name in ("n_features_in_", "feature_names_in_", MEMORY):
-            if hasattr(self, name):
-                setattr(other, name, getattr(self, name))
-        other._fitted = Fitted(fitted.stream, model.settings, model, fitted.grows)
+        other._model = self._model.with_settings(**changes).solved()
+        other._model.warn_if_unfinished(stacklevel=3)
         return other
-
-    def _fitted_params(self) -> dict[str, Any]:
-        """Parameters as they were at the fit, whatever was set since; a default or a share stays one."""
-        settings, width = self._fitted.settings, self.n_components
-        kept = width is None or isinstance(width, float)
-        return {
-            "n_modules": settings.n_modules,
-            "n_components": width if kept else settings.n_components,
-            "diversity": settings.diversity,
-        }
 
     def _check_parameters(self) -> None:
         check_count("n_modules", self.n_modules)
@@ -320,7 +333,8 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
         check_count("max_iter", self.max_iter)
         check_random_state(self.random_state)
 
-    def _collect(self, X: Any, sample_weight: Any, *, reset: bool) -> Stream:
+    def _summarise(self, X: Any, sample_weight: Any, *, reset: bool) -> Stream:
+        """The summary of the rows; names and number of the columns are kept if ``reset``."""
         columns = columns_of(X)
         if reset and columns is not X and columns.shape[1]:  # the rows are yet to be read
             resolved_components(self.n_components, columns.shape[1])
@@ -344,5 +358,12 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
             seed=seed,
         )
 
+    def _solved_model(self) -> LinearModel:
+        model = self._model
+        if not model.is_solved:
+            model.solved().warn_if_unfinished(stacklevel=4)
+        return model
+
     def _modules(self) -> Modules:
-        return self._fitted.model.modules
+        model = self._solved_model()
+        return Modules(model.mean, model.encoders, model.decoders, model.settings.diversity)

@@ -10,13 +10,21 @@ from sklearn.utils import check_random_state
 from modae.data import reduce_rows
 from modae.data.bootstrap import Resamples
 from modae.data.rows import Rows
-from modae.data.spectrum import Spectrum
-from modae.data.summary import Stream
-from modae.linear.model import Published, _read_only
+from modae.data.validation import columns_kept_on_failure
+from modae.linear.model import fitted, read_only
 from modae.linear.modules import LinearModules, Modules
-from modae.utils.arrays import Array, swap
+from modae.utils.arrays import Array
 from modae.utils.parallel import in_threads
 from modae.utils.parameters import check_choice, check_count, check_flag, resolved_components
+
+
+class BaggedAxes(NamedTuple):
+    """What a fit leaves behind, replaced as a whole."""
+
+    mean: Array
+    encoders: Array
+    decoders: Array
+    eigenvalues: Array
 
 
 class BaggingAutoencoder(LinearModules):
@@ -73,13 +81,13 @@ class BaggingAutoencoder(LinearModules):
     (5, 1797, 4)
     """
 
-    mean_ = Published("modules.mean")
-    encoders_ = Published("modules.encoders")
-    decoders_ = Published("modules.decoders")
-    eigenvalues_ = Published("eigenvalues")
-    n_components_ = Published("n_components")
+    mean_ = fitted(lambda model: model.mean)
+    encoders_ = fitted(lambda model: model.encoders)
+    decoders_ = fitted(lambda model: model.decoders)
+    eigenvalues_ = fitted(lambda model: model.eigenvalues)
+    n_components_ = fitted(lambda model: model.encoders.shape[1])
 
-    _fitted: FittedBagging
+    _model: BaggedAxes
 
     def __init__(
         self,
@@ -116,10 +124,24 @@ class BaggingAutoencoder(LinearModules):
         def resample(rows: Rows, weights: Array | None, start: int) -> Resamples:
             return Resamples.of(rows, seed, self.n_modules, start)
 
-        resamples = reduce_rows(X, self, resample, upcast=self.upcast, indexed=True)
-        width = int(resolved_components(self.n_components, self.n_features_in_))
-        model = BaggingModel.of(resamples.whole, self._module_spectra(resamples, width))
-        self._fitted = FittedBagging(model)
+        def module_axes(module: int) -> tuple[Array, Array]:
+            sample = resamples.of_module(module).spectrum(width, self.spectrum).leading(1, width)
+            return sample.axes, sample.eigenvalues * sample.variance_unit
+
+        with columns_kept_on_failure(self):
+            resamples = reduce_rows(X, self, resample, upcast=self.upcast, indexed=True)
+            width = int(resolved_components(self.n_components, self.n_features_in_))
+            tasks = [(module,) for module in range(self.n_modules)]
+            found = in_threads(module_axes, tasks, self.n_jobs)
+        axes = np.array([each for each, _ in found])
+        eigenvalues = np.array([each for _, each in found])
+        dtype = resamples.whole.dtype
+        self._model = BaggedAxes(
+            mean=read_only(resamples.whole.mean, dtype),
+            encoders=read_only(np.where(eigenvalues[:, :, None] > 0.0, axes, 0.0), dtype),
+            decoders=read_only(axes.mT, dtype),
+            eigenvalues=read_only(eigenvalues),
+        )
         return self
 
     def _check_parameters(self) -> None:
@@ -129,39 +151,9 @@ class BaggingAutoencoder(LinearModules):
         check_choice("spectrum", self.spectrum, ("auto", "exact", "krylov"))
         check_flag("upcast", self.upcast)
 
-    def _module_spectra(self, resamples: Resamples, width: int) -> list[Spectrum]:
-        def leading(module: int) -> Spectrum:
-            return resamples.of_module(module).spectrum(width, self.spectrum).leading(1, width)
-
-        return in_threads(leading, [(module,) for module in range(self.n_modules)], self.n_jobs)
+    def _solved_model(self) -> BaggedAxes:
+        return self._model
 
     def _modules(self) -> Modules:
-        return self._fitted.model.modules
-
-
-class BaggingModel(NamedTuple):
-    """What the fitted attributes are read from."""
-
-    modules: Modules
-    eigenvalues: Array
-    n_components: int
-
-    @classmethod
-    def of(cls, whole: Stream, spectra: list[Spectrum]) -> BaggingModel:
-        """The modules of the spectra of the samples, around the mean of all rows."""
-        axes = np.array([spectrum.axes for spectrum in spectra])
-        eigenvalues = np.array([s.eigenvalues * s.variance_unit for s in spectra])
-        encoders = np.where(eigenvalues[:, :, None] > 0.0, axes, 0.0)
-        modules = Modules(
-            mean=_read_only(whole.mean, whole.dtype),
-            encoders=_read_only(encoders, whole.dtype),
-            decoders=_read_only(swap(axes), whole.dtype),
-            diversity=0.0,
-        )
-        return cls(modules, _read_only(eigenvalues), encoders.shape[1])
-
-
-class FittedBagging(NamedTuple):
-    """What a fit leaves behind, replaced as a whole."""
-
-    model: BaggingModel
+        model = self._model
+        return Modules(model.mean, model.encoders, model.decoders, diversity=0.0)

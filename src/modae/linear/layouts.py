@@ -31,11 +31,10 @@ from modae.files.rules import (
     require,
 )
 from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.linear.bagging import BaggingAutoencoder, BaggingModel, FittedBagging
-from modae.linear.least_squares import LeastSquares, Maps
-from modae.linear.model import SOLVERS, Fitted, LinearModel, Settings
-from modae.linear.modules import Modules
-from modae.linear.regressor import FittedRegression, LinearModularRegressor, RegressionModel
+from modae.linear.bagging import BaggedAxes, BaggingAutoencoder
+from modae.linear.least_squares import LeastSquares
+from modae.linear.model import SOLVERS, LinearModel, Settings
+from modae.linear.regressor import LinearModularRegressor
 
 ROUND_OFF = 1e-5
 """By how much a share may be outside of 0 to 1."""
@@ -122,16 +121,12 @@ SPECTRUM = Layout(
 )
 
 
-def _make_solution(cls: type[Solution], **state: Any) -> Solution:
-    """The modules in principal axes are not stored: those in the axes of the data are."""
-    none = np.empty((0, 0, 0))
-    return cls(decoders=none, encoders=none, **state)
-
-
 SOLUTION = Layout(
     "modae.core.Solution",
     Solution,
     {
+        "decoders": Floats("M", "U", "H"),
+        "encoders": Floats("M", "H", "U"),
         "shares": Floats("K", minimum=-ROUND_OFF, maximum=1.0 + ROUND_OFF),
         "loss": Number(),
         "reconstruction_error": Number(),
@@ -144,7 +139,6 @@ SOLUTION = Layout(
         "converged": flag,
         "solver": Choice(tuple(SOLVERS)),
     },
-    make=_make_solution,
 )
 
 
@@ -152,17 +146,31 @@ def _make_tuple(cls: Any, **state: Any) -> Any:
     return cls(**state)
 
 
-MODULES = Layout(
-    "modae.Modules",
-    Modules,
-    {
-        "mean": Floats("D"),
-        "encoders": Floats("M", "H", "D"),
-        "decoders": Floats("M", "D", "H"),
-        "diversity": Number(minimum=0.0, maximum=1.0),
-    },
-    make=_make_tuple,
-)
+def _take_model(model: LinearModel) -> dict[str, Any]:
+    """Rows of a finished fit stay out of files; those of a stream are what it continues from."""
+    summary = model.summary
+    if summary is not None and summary.pending and not model.grows:
+        summary = None
+    names = ("settings", "spectrum", "dtype", "solution", "mean", "encoders", "decoders", "grows")
+    solved = model.solved()
+    return {name: getattr(solved, name) for name in names} | {"summary": summary}
+
+
+def _make_model(cls: type[LinearModel], **state: Any) -> LinearModel:
+    """A solved model; its arrays are those of the file, not computed again."""
+    model = cls.__new__(cls)
+    for name in ("mean", "encoders", "decoders"):
+        if isinstance(state[name], np.ndarray):
+            state[name].flags.writeable = False
+    hidden = {f"_{name}": state.pop(name) for name in ("settings", "spectrum", "solution")}
+    model.__setstate__(state | hidden)
+    require(type(model._solution) is Solution, "a model must have a modae.core.Solution")
+    summary, grows = model.summary, model.grows
+    require(summary is None or type(summary) is Stream, "a summary must be a modae.core.Stream")
+    finished = summary is not None and not grows and summary.pending != ()
+    require(not finished, "a finished fit must have no rows")
+    return model
+
 
 LINEAR_MODEL = Layout(
     "modae.LinearModel",
@@ -171,67 +179,29 @@ LINEAR_MODEL = Layout(
         "settings": Record(SETTINGS),
         "spectrum": Record(SPECTRUM),
         "dtype": precision,
-        "total_variance": Number(minimum=0.0),
-        "eigenvalues": Floats("K", minimum=0.0, falling=True),
         "solution": Record(SOLUTION),
-        "modules": Record(MODULES),
-        "explained_variance_ratio": Floats("M"),
-    },
-)
-
-
-def _take_fitted(fitted: Fitted) -> dict[str, Any]:
-    """Rows of a finished fit stay out of files; those of a stream are what it continues from."""
-    state = fitted.__getstate__()
-    stream = state["stream"]
-    finished = state["model"] is not None and not fitted.grows
-    return state | {"stream": None if finished and stream is not None and stream.pending else stream}
-
-
-def _make_fitted(cls: type[Fitted], **state: Any) -> Fitted:
-    """Refuse rows in a finished fit: :func:`_take_fitted` hides them, and so from the rules too."""
-    stream, finished = state["stream"], state["model"] is not None and not state["grows"]
-    require(stream is None or type(stream) is Stream, "a stream must be a modae.core.Stream")
-    require(not finished or stream is None or stream.pending == (), "a finished fit must have no rows")
-    return cls(**state)
-
-
-FITTED = Layout(
-    "modae.Fitted",
-    Fitted,
-    {
-        "stream": Maybe(Record(STREAM)),
-        "settings": Record(SETTINGS, {"M": "M"}),  # H may be a share here, and a number in the model
-        "model": Maybe(Record(LINEAR_MODEL)),
+        "mean": Floats("D"),
+        "encoders": Floats("M", "H", "D"),
+        "decoders": Floats("M", "D", "H"),
         "grows": flag,
+        "summary": Maybe(Record(STREAM)),
     },
-    agree=lambda fitted: require(
-        fitted._model is not None or (fitted.stream is not None and not fitted.stream.is_empty),
-        "there is neither a model nor data",
-    ),
-    take=_take_fitted,
-    make=_make_fitted,
+    take=_take_model,
+    make=_make_model,
 )
 
 AUTOENCODER = Layout(
     "modae.LinearModularAutoencoder",
     LinearModularAutoencoder,
-    {**known_features(), "_fitted": Record(FITTED)},
+    {**known_features(), "_model": Record(LINEAR_MODEL)},
     optional=OPTIONAL_NAMES,
     covers=frozenset({MEMORY}),
 )
 
 
 def _make_bagging(estimator: Any, **state: Any) -> None:
-    """The fitted attributes are read from one model."""
-    modules = Modules(
-        state.pop("mean_", None),
-        state.pop("encoders_", None),
-        state.pop("decoders_", None),
-        diversity=0.0,
-    )
-    model = BaggingModel(modules, state.pop("eigenvalues_", None), state.pop("n_components_", None))
-    vars(estimator).update(state, _fitted=FittedBagging(model))
+    arrays = [state.pop(f"{name}_", None) for name in BaggedAxes._fields]
+    vars(estimator).update(state, _model=BaggedAxes(*arrays))
 
 
 BAGGING = Layout(
@@ -239,7 +209,6 @@ BAGGING = Layout(
     BaggingAutoencoder,
     {
         **known_features(),
-        "n_components_": Count("H"),
         "mean_": Floats("D"),
         "encoders_": Floats("M", "H", "D"),
         "decoders_": Floats("M", "D", "H"),
@@ -247,7 +216,7 @@ BAGGING = Layout(
     },
     optional=OPTIONAL_NAMES,
     make=_make_bagging,
-    covers=frozenset({"_fitted", MEMORY}),
+    covers=frozenset({"_model", MEMORY}),
 )
 
 LEAST_SQUARES = Layout(
@@ -261,68 +230,61 @@ LEAST_SQUARES = Layout(
     },
 )
 
-MAPS = Layout(
-    "modae.core.Maps",
-    Maps,
-    {
-        "row_mean": Floats("D"),
-        "target_mean": Floats("T"),
-        "decoders": Floats("M", "T", "H"),
-        "encoders": Floats("M", "H", "D"),
-        "mean": Floats("T", "D"),
-    },
-    make=_make_tuple,
-)
+
+def _take_regressor(model: LinearModularRegressor) -> dict[str, Any]:
+    names = ("n_features_in_", "feature_names_in_", "_base", "_model", "_flat")
+    return {name: getattr(model, name) for name in names if hasattr(model, name)}
 
 
-def _regression_agrees(model: RegressionModel) -> None:
-    """Coefficients and intercept in the shape of y."""
-    targets, features = model.maps.mean.shape
-    flat = (features,), ()
-    full = (targets, features), (targets,)
-    shapes = np.shape(model.coef), np.shape(model.intercept)
-    require(shapes == (flat if model.flat else full), f"coefficients have shapes {shapes}")
-    require(targets == 1 or not model.flat, "several targets are not flat")
-    finite = np.isfinite(model.coef).all() and np.isfinite(model.intercept).all()
-    require(finite, "coefficients must be finite")
+def _make_regressor(estimator: Any, **state: Any) -> None:
+    base, model, flat = (state.pop(name) for name in ("_base", "_model", "_flat"))
+    vars(estimator).update(state)
+    require(type(base) is LeastSquares and type(model) is LinearModel, "least squares are missing")
+    require(not flat or len(base.coefficients) == 1, "several targets are not flat")
+    estimator._publish(base, model, flat=bool(flat))
 
-
-def coefficients(value: Any, sizes: Sizes) -> None:
-    """Floats of any shape, which :func:`_regression_agrees` looks at."""
-    numeric = isinstance(value, (np.ndarray, np.floating)) and value.dtype.kind == "f"
-    require(numeric, f"must be floats, got {type(value).__name__}")
-
-
-REGRESSION_MODEL = Layout(
-    "modae.RegressionModel",
-    RegressionModel,
-    {
-        "base": Record(LEAST_SQUARES),
-        "fitted_values": Record(LINEAR_MODEL, {"D": "T", "K": "K", "M": "M", "H": "H"}),
-        "flat": flag,
-        "settings": Record(SETTINGS),
-        "maps": Record(MAPS),
-        "coef": coefficients,
-        "intercept": coefficients,
-        "loss": Number(),
-        "reconstruction_error": Number(),
-        "diversity_term": Number(),
-    },
-    agree=_regression_agrees,
-)
-
-FITTED_REGRESSION = Layout(
-    "modae.FittedRegression", FittedRegression, {"model": Record(REGRESSION_MODEL)}, make=_make_tuple
-)
 
 REGRESSOR = Layout(
     "modae.LinearModularRegressor",
     LinearModularRegressor,
-    {**known_features(), "_fitted": Record(FITTED_REGRESSION)},
+    {
+        **known_features(),
+        "_base": Record(LEAST_SQUARES),
+        "_model": Record(LINEAR_MODEL, {"D": "T", "K": "K"}),
+        "_flat": flag,
+    },
     optional=OPTIONAL_NAMES,
+    take=_take_regressor,
+    make=_make_regressor,
+    covers=frozenset(
+        {
+            "_maps",
+            "coef_",
+            "intercept_",
+            "encoders_",
+            "decoders_",
+            "feature_mean_",
+            "target_mean_",
+            "principal_axes_",
+            "eigenvalues_",
+            "total_variance_",
+            "allocation_",
+            "loss_",
+            "reconstruction_error_",
+            "diversity_term_",
+            "objective_",
+            "lower_bound_",
+            "optimality_gap_",
+            "attainment_",
+            "certified_",
+            "n_iter_",
+            "n_components_",
+            "diversity_",
+        }
+    ),
 )
 
 LAYOUTS = (
-    MOMENTS, KEPT_ROWS, STREAM, SETTINGS, SPECTRUM, SOLUTION, MODULES, LINEAR_MODEL, FITTED, AUTOENCODER,
-    BAGGING, LEAST_SQUARES, MAPS, REGRESSION_MODEL, FITTED_REGRESSION, REGRESSOR,
+    MOMENTS, KEPT_ROWS, STREAM, SETTINGS, SPECTRUM, SOLUTION, LINEAR_MODEL, AUTOENCODER, BAGGING,
+    LEAST_SQUARES, REGRESSOR,
 )  # fmt: skip

@@ -1,7 +1,8 @@
-"""What is behind a fitted linear modular autoencoder: a stream of data, settings, their model."""
+"""The fitted state of a linear modular autoencoder: settings, spectrum, solution, modules."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
@@ -19,23 +20,20 @@ from modae.core.solution import ATTAINED, CLOSED, NOT_ATTAINABLE, Problem, Solut
 from modae.core.spectral import solve_spectral
 from modae.data.spectrum import Spectrum
 from modae.data.summary import Stream
-from modae.linear.modules import Modules
-from modae.utils.arrays import Array, Precision, apart, side_by_side
+from modae.utils.arrays import Array, Precision
 
-SOLVERS = {
+SOLVERS: dict[str, Callable[..., Solution]] = {
     "spectral": solve_spectral,
     "backfitting": solve_backfitting,
     "gradient": solve_gradient,
 }
+"""Name of a solver -> ``solve(problem, rng, *, tol, max_iter)``, which returns a Solution."""
 
+DEFAULT_SOLVER = "spectral"
+"""What "auto" stands for: the only solver whose optimum is certified."""
 
 CLOSED_SINGLE = 1e-5
 """A gap that counts as closed where the products were made in float32."""
-
-
-def choose_solver(solver: str) -> str:
-    """The solver that "auto" stands for: always the spectral one, whose optimum is certified."""
-    return "spectral" if solver == "auto" else solver
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,67 +56,158 @@ class Settings:
         return int(self.n_modules * self.n_components) if whole else None
 
 
-class LinearModel:
-    """The leading axes of a spectrum, a solution on them, and everything that follows from the two."""
+class UnsolvedError(ValueError, AttributeError):
+    """The data seen so far have no model yet, for the reason given; ``hasattr`` is False."""
 
-    def __init__(self, spectrum: Spectrum, settings: Settings, dtype: Precision) -> None:
-        self.spectrum = spectrum
-        self.settings = settings
+
+class LinearModel:
+    """Settings and a summary of the data, and everything that follows from the two.
+
+    It is solved when it is first read, and never changes for its readers: more data, or other settings,
+    make a new one, which an estimator swaps in by one assignment.
+
+    Parameters
+    ----------
+    settings : Settings
+    summary : Stream or None
+        What is known of the data; None in a model that can take no more of them.
+    spectrum : Spectrum or None
+        The leading axes of the data, where they are known already.
+    dtype : numpy dtype or None
+        Precision of the published arrays; None takes that of the summary.
+    grows : bool
+        Whether it was made by ``partial_fit``: more data are expected.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        summary: Stream | None = None,
+        spectrum: Spectrum | None = None,
+        dtype: Precision | None = None,
+        *,
+        grows: bool = False,
+    ) -> None:
+        self.summary = summary
+        self.grows = grows
+        if dtype is None:
+            assert summary is not None
+            dtype = summary.dtype
         self.dtype = dtype
-        self.total_variance = spectrum.total_variance * spectrum.variance_unit
-        self.eigenvalues = _read_only(spectrum.eigenvalues * spectrum.variance_unit)
-        self.solution = _solve(spectrum, settings, dtype).scaled(self.total_variance or 1.0)
-        axes = spectrum.axes[: self.solution.decoders.shape[1]]
-        decoders = apart(axes.T @ side_by_side(self.solution.decoders), settings.n_modules)
-        self.modules = Modules(
-            mean=_read_only(spectrum.mean, dtype),
-            encoders=_read_only(self.solution.encoders @ axes, dtype),
-            decoders=_read_only(decoders, dtype),
-            diversity=settings.diversity,
-        )
-        self.explained_variance_ratio = _explained_variance_ratio(self.solution, spectrum)
+        self._settings = settings
+        self._spectrum = spectrum
+        self._solution: Solution | None = None
+        self._lock = Lock()
+
+    def solved(self) -> LinearModel:
+        """The same model, with its solution found: modules in the leading principal axes.
+
+        The solver works in units of the total variance, so that the scale of the data does not matter.
+        """
+        with self._lock:
+            if self._solution is not None:
+                return self
+            settings, spectrum = self._settings, self._spectrum
+            if spectrum is None:
+                assert self.summary is not None
+                whole = self.summary.spectrum(settings.n_axes, settings.spectrum)
+                if isinstance(settings.n_components, float):
+                    width = whole.components_for(settings.n_components)
+                    settings = replace(settings, n_components=width)
+                spectrum = whole.leading(settings.n_modules, int(settings.n_components))
+            variance = spectrum.total_variance * spectrum.variance_unit
+            total = spectrum.total_variance or 1.0
+            problem = Problem(
+                spectrum.eigenvalues / total,
+                spectrum.total_variance / total,
+                settings.n_modules,
+                int(settings.n_components),
+                settings.diversity,
+                hidden=spectrum.hidden / total,
+                slack=spectrum.slack / total,
+                closed=CLOSED if self.dtype.itemsize == 8 else CLOSED_SINGLE,
+            )
+            solve = SOLVERS[DEFAULT_SOLVER if settings.solver == "auto" else settings.solver]
+            rng = np.random.default_rng(settings.seed)
+            solution = solve(problem, rng, tol=settings.tol, max_iter=settings.max_iter)
+            self._settings, self._spectrum = settings, spectrum
+            self._solution = solution.scaled(variance or 1.0)
+        return self
+
+    @property
+    def settings(self) -> Settings:
+        """The settings; ``n_components`` is a number once the model is solved."""
+        return self._settings
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether reading the model costs nothing."""
+        return self._solution is not None
+
+    @property
+    def spectrum(self) -> Spectrum:
+        """The leading principal axes of the data."""
+        self.solved()
+        assert self._spectrum is not None
+        return self._spectrum
+
+    @property
+    def solution(self) -> Solution:
+        """The modules in principal axes, their loss and their certificate."""
+        self.solved()
+        assert self._solution is not None
+        return self._solution
+
+    @cached_property
+    def mean(self) -> Array:
+        """Mean of the data, (D,)."""
+        return read_only(self.spectrum.mean, self.dtype)
+
+    @cached_property
+    def encoders(self) -> Array:
+        """Encoders of the modules, (M, H, D)."""
+        encoders = self.solution.encoders
+        return read_only(encoders @ self.spectrum.axes[: encoders.shape[2]], self.dtype)
+
+    @cached_property
+    def decoders(self) -> Array:
+        """Decoders of the modules, (M, D, H), with orthonormal columns."""
+        decoders = self.solution.decoders
+        flat = self.spectrum.axes[: decoders.shape[1]].T @ np.hstack(list(decoders))
+        return read_only(np.stack(np.hsplit(flat, len(decoders))), self.dtype)
 
     @cached_property
     def principal_axes(self) -> Array:
-        """The kept axes, (K, D), in the precision of the data."""
-        return _read_only(self.spectrum.axes, self.dtype)
+        """The kept axes, (K, D)."""
+        return read_only(self.spectrum.axes, self.dtype)
 
-    @classmethod
-    def of(cls, stream: Stream, settings: Settings) -> LinearModel:
-        """The model of all rows of a stream."""
-        spectrum = stream.spectrum(settings.n_axes, settings.spectrum)
-        width = settings.n_components
-        n_components = width if isinstance(width, int) else spectrum.components_for(width)
-        leading = spectrum.leading(settings.n_modules, n_components)
-        return cls(leading, replace(settings, n_components=n_components), stream.dtype)
+    @cached_property
+    def eigenvalues(self) -> Array:
+        """Variances along the kept axes, (K,)."""
+        return read_only(self.spectrum.eigenvalues * self.spectrum.variance_unit)
 
-    def with_settings(self, **changes: Any) -> LinearModel:
-        """The model for another diversity or size on the same axes: the data are not needed again."""
-        settings = replace(self.settings, **changes)
-        sizes = settings.n_modules, int(settings.n_components)
-        self._check_axes(*sizes)
-        same = sizes == (self.settings.n_modules, self.settings.n_components)
-        spectrum = self.spectrum if same else self.spectrum.leading(*sizes)
-        return LinearModel(spectrum, settings, self.dtype)
-
-    def _check_axes(self, n_modules: int, n_components: int) -> None:
-        """Axes that were not kept cannot be had again, unless those kept are all there are."""
-        kept, n_features = self.spectrum.axes.shape
-        asked = self.settings.n_modules * int(self.settings.n_components)
-        all_kept = self.spectrum.rank < asked or kept == n_features
-        if n_modules * n_components > kept and not all_kept:
-            raise ValueError(
-                f"n_modules * n_components must be at most {kept}, the number of principal axes that "
-                f"this fit kept, got {n_modules} * {n_components}: fit with more."
-            )
+    @property
+    def total_variance(self) -> float:
+        """Variance of the data in all directions."""
+        return self.spectrum.total_variance * self.spectrum.variance_unit
 
     @property
     def certified(self) -> bool:
         """The gap is closed, or proven to be there at the optimum and descent on it came to an end."""
-        if self.solution.attainment == ATTAINED:
+        solution = self.solution
+        if solution.attainment == ATTAINED:
             return True
-        searched = self.solution.solver == "spectral" and self.settings.tol <= CLOSED
-        return self.solution.attainment == NOT_ATTAINABLE and searched and self.solution.converged
+        searched = solution.solver == DEFAULT_SOLVER and self.settings.tol <= CLOSED
+        return solution.attainment == NOT_ATTAINABLE and searched and solution.converged
+
+    @cached_property
+    def explained_variance_ratio(self) -> Array:
+        """Of each module alone, (M,)."""
+        decoders, encoders = self.solution.decoders, self.solution.encoders
+        seen = encoders * self.spectrum.eigenvalues[: encoders.shape[2]]
+        explained = np.einsum("mhk,mhk->m", seen, 2.0 * decoders.mT - encoders)
+        ratio: Array = explained / (self.spectrum.total_variance or 1.0)
+        return ratio
 
     @property
     def explained_variance_ratio_of_mean(self) -> float:
@@ -126,21 +215,34 @@ class LinearModel:
         error = self.solution.reconstruction_error - self.solution.diversity_term
         return (self.total_variance - error) / (self.total_variance or 1.0)
 
-    def warn_if_equal(self, stacklevel: int) -> None:
-        """Say that without diversity there is nothing for an ensemble to gain."""
-        if self.settings.diversity == 0.0 and self.settings.n_modules > 1:
-            warn(
-                "diversity=0 makes all modules equal: each is the same PCA, and an ensemble on them "
-                "gains nothing. If a search chose 0, scale the columns or lower n_components.",
-                UserWarning,
-                stacklevel=stacklevel + 1,
-            )
+    def with_settings(self, **changes: Any) -> LinearModel:
+        """The model for another diversity or size on the same axes: the data are not needed again."""
+        spectrum, now = self.spectrum, self.settings
+        settings = replace(now, **changes)
+        n_modules, n_components = settings.n_modules, int(settings.n_components)
+        if (n_modules, n_components) != (now.n_modules, now.n_components):
+            kept, n_features = spectrum.axes.shape
+            # Axes that were not kept cannot be had again, unless those kept are all there are.
+            all_kept = spectrum.rank < now.n_modules * now.n_components or kept == n_features
+            if n_modules * n_components > kept and not all_kept:
+                raise ValueError(
+                    f"n_modules * n_components must be at most {kept}, the number of principal axes "
+                    f"that this fit kept, got {n_modules} * {n_components}: fit with more."
+                )
+            spectrum = spectrum.leading(n_modules, n_components)
+        return LinearModel(settings, self.summary, spectrum, self.dtype, grows=self.grows)
+
+    def without_data(self) -> LinearModel:
+        """The solved model alone, to travel: the sums are D x D, the model is not."""
+        light = LinearModel.__new__(LinearModel)
+        light.__setstate__({**self.solved().__getstate__(), "summary": None})
+        return light
 
     def warn_if_unfinished(self, stacklevel: int) -> None:
         """Say that a solver stopped too early, and what to do."""
         solution = self.solution
         if not solution.converged:
-            other = "" if solution.solver == "spectral" else ", or use solver='spectral'"
+            other = "" if solution.solver == DEFAULT_SOLVER else f", or use solver={DEFAULT_SOLVER!r}"
             warn(
                 f"solver={solution.solver!r} stopped after max_iter={self.settings.max_iter} iterations "
                 f"with a gap of {solution.gap:.1e} to the lower bound; raise max_iter{other}.",
@@ -148,117 +250,44 @@ class LinearModel:
                 stacklevel=stacklevel + 1,
             )
 
-
-class Fitted:
-    """A stream, settings and their model, which is solved when first asked for, and then kept.
-
-    Adding data makes a new one, so a reader in another thread never sees half of a change. One that
-    ``grows`` was made by ``partial_fit``: more data are expected.
-    """
-
-    def __init__(
-        self,
-        stream: Stream | None,
-        settings: Settings,
-        model: LinearModel | None = None,
-        grows: bool = False,
-    ) -> None:
-        self.stream = stream
-        self.settings = settings
-        self.grows = grows
-        self._model = model
-        self._lock = Lock()
-
-    @property
-    def model(self) -> LinearModel:
-        """The model of everything seen so far."""
-        with self._lock:
-            if self._model is None:
-                assert self.stream is not None
-                self._model = LinearModel.of(self.stream, self.settings)
-                self._model.warn_if_unfinished(stacklevel=4)
-            return self._model
-
-    @property
-    def is_solved(self) -> bool:
-        """Whether reading the model costs nothing."""
-        return self._model is not None
-
-    def without_data(self) -> Fitted:
-        """The solved model alone, to travel: the sums are D x D, the model is not."""
-        return Fitted(None, self.settings, self.model, self.grows)
-
     def __getstate__(self) -> dict[str, Any]:
-        # A lock cannot be pickled; a copy gets its own.
-        return {
-            "stream": self.stream,
-            "settings": self.settings,
-            "model": self._model,
-            "grows": self.grows,
-        }
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]
+        vars(self).update(state, _lock=Lock())  # a lock cannot be pickled; a copy gets its own
 
 
-class UnsolvedError(ValueError, AttributeError):
-    """The data seen so far have no model yet, for the reason given; ``hasattr`` is False."""
-
-
-class Published:
-    """A fitted attribute that is read from the model behind the estimator, and cannot be set.
-
-    Before ``fit`` it does not exist (``hasattr`` is False), as scikit-learn expects.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.read = attrgetter(path)
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
-        if estimator is None:
-            return self
-        check_is_fitted(estimator)
-        try:
-            return self.read(estimator._fitted.model)
-        except ValueError as reason:
-            raise UnsolvedError(str(reason)) from reason
-
-    def __set__(self, estimator: Any, value: Any) -> None:
-        raise AttributeError(f"{self.name} follows from the fit and cannot be set.")
-
-
-def _read_only(values: Array, dtype: Any = np.float64) -> Array:
+def read_only(values: Array, dtype: Any = np.float64) -> Array:
     """The array in its precision, not to be changed by accident: models share them."""
     published = np.ascontiguousarray(values, dtype=dtype)
     published.flags.writeable = False
     return published
 
 
-def _explained_variance_ratio(solution: Solution, spectrum: Spectrum) -> Array:
-    """Of each module alone, (M,)."""
-    decoders, encoders = solution.decoders, solution.encoders
-    seen = encoders * spectrum.eigenvalues[: encoders.shape[2]]
-    explained = np.einsum("mhk,mhk->m", seen, 2.0 * decoders.swapaxes(1, 2) - encoders)
-    ratio: Array = explained / (spectrum.total_variance or 1.0)
-    return ratio
+def fitted(read: Callable[[LinearModel], Any]) -> property:
+    """A fitted attribute that is read from the model behind the estimator, and cannot be set."""
+
+    def get(self: Any) -> Any:
+        check_is_fitted(self)
+        try:
+            return read(self._solved_model())
+        except ValueError as reason:
+            raise UnsolvedError(str(reason)) from reason
+
+    return property(get)
 
 
-def _solve(spectrum: Spectrum, settings: Settings, dtype: Precision) -> Solution:
-    """Solve in units of the total variance, so that the scale of the data does not matter."""
-    total = spectrum.total_variance or 1.0
-    problem = Problem(
-        spectrum.eigenvalues / total,
-        spectrum.total_variance / total,
-        settings.n_modules,
-        int(settings.n_components),
-        settings.diversity,
-        hidden=spectrum.hidden / total,
-        slack=spectrum.slack / total,
-        closed=CLOSED if dtype.itemsize == 8 else CLOSED_SINGLE,
-    )
-    solve = SOLVERS[choose_solver(settings.solver)]
-    rng = np.random.default_rng(settings.seed)
-    return solve(problem, rng, tol=settings.tol, max_iter=settings.max_iter)
+class Published:
+    """A fitted attribute read by a dotted path from ``_fitted.model``; for deep models."""
+
+    def __init__(self, path: str) -> None:
+        self.read = attrgetter(path)
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        if estimator is None:
+            return self
+        check_is_fitted(estimator)
+        return self.read(estimator._fitted.model)
+
+    def __set__(self, estimator: Any, value: Any) -> None:
+        raise AttributeError("It follows from the fit and cannot be set.")

@@ -20,32 +20,15 @@ from modae.utils.arrays import Array
 
 
 class Modules(NamedTuple):
-    """What all methods below need, read once in each call: another thread may fit in between."""
+    """What the methods below need, read once in each call: another thread may fit in between.
+
+    Encoders are (M, H, D), decoders (M, D, H) with orthonormal columns.
+    """
 
     mean: Array
     encoders: Array
     decoders: Array
     diversity: float
-
-    def encode(self, rows: Rows) -> Array:
-        """Codes of all modules side by side, (n, M*H)."""
-        return encode(rows, self.mean, self.encoders)
-
-    def encode_each(self, rows: Rows) -> Array:
-        """Codes of each module, (M, n, H)."""
-        return by_module(self.encode(rows), len(self.encoders))
-
-    def decode(self, codes: Array) -> Array:
-        """Mean reconstruction from the codes of all modules, (n, D)."""
-        return mean_reconstruction(codes, self.mean, self.decoders)
-
-    def reconstruct_each(self, rows: Rows) -> Array:
-        """Reconstruction by each module, (M, n, D)."""
-        return reconstructions(self.encode(rows), self.mean, self.decoders)
-
-    def losses(self, rows: Rows) -> Array:
-        """Loss of each row, (n,)."""
-        return row_losses(rows, self.mean, self.encoders, self.decoders, self.diversity)
 
 
 class LinearModules(KeyFigures, TransformerMixin, BaseEstimator):
@@ -67,7 +50,7 @@ class LinearModules(KeyFigures, TransformerMixin, BaseEstimator):
         codes : ndarray of shape (n_samples, n_modules * n_components)
         """
         modules, rows = self._modules_and_rows(X, "transform")
-        return given(modules.encode(rows))
+        return given(encode(rows, modules.mean, modules.encoders))
 
     @by_rows(axis=1)
     def transform_modules(self, X: Any) -> Array:
@@ -82,7 +65,8 @@ class LinearModules(KeyFigures, TransformerMixin, BaseEstimator):
         codes : ndarray of shape (n_modules, n_samples, n_components)
         """
         modules, rows = self._modules_and_rows(X, "transform_modules")
-        return given(modules.encode_each(rows))
+        codes = encode(rows, modules.mean, modules.encoders)
+        return given(by_module(codes, len(modules.encoders)))
 
     @by_rows()
     def inverse_transform(self, X: Any) -> Array:
@@ -105,7 +89,7 @@ class LinearModules(KeyFigures, TransformerMixin, BaseEstimator):
                 f"X must have n_modules * n_components = {width} columns, as transform returns them, "
                 f"got {codes.shape[1]}."
             )
-        return given(modules.decode(codes))
+        return given(mean_reconstruction(codes, modules.mean, modules.decoders))
 
     @by_rows(axis=1)
     def reconstruct_modules(self, X: Any) -> Array:
@@ -120,7 +104,8 @@ class LinearModules(KeyFigures, TransformerMixin, BaseEstimator):
         reconstructions : ndarray of shape (n_modules, n_samples, n_features)
         """
         modules, rows = self._modules_and_rows(X, "reconstruct_modules")
-        return given(modules.reconstruct_each(rows))
+        codes = encode(rows, modules.mean, modules.encoders)
+        return given(reconstructions(codes, modules.mean, modules.decoders))
 
     @by_rows()
     def score_samples(self, X: Any) -> Array:
@@ -135,7 +120,7 @@ class LinearModules(KeyFigures, TransformerMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,)
         """
         modules, rows = self._modules_and_rows(X, "score_samples")
-        return -given(modules.losses(rows))
+        return -given(row_losses(rows, *modules))
 
     def score(self, X: Any, y: object = None) -> float:
         """Mean of ``score_samples``: minus the loss. Compares models at one diversity only.
@@ -185,7 +170,7 @@ class LinearModules(KeyFigures, TransformerMixin, BaseEstimator):
         return free
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_fitted" in vars(self)
+        return "_model" in vars(self)
 
     def _key_figures(self) -> dict[str, str]:
         return {"Modules": modules_text(self._modules().encoders.shape)}

@@ -51,7 +51,7 @@ class CertifiedFigures(KeyFigures):
 
     def _key_figures(self) -> dict[str, str]:
         model: Any = self
-        if not getattr(model._fitted, "is_solved", True):
+        if not model._model.is_solved:
             return {"Model": "solved when it is next read"}  # which is not now: it may take a while
 
         def explained(error: float) -> str:
@@ -62,7 +62,7 @@ class CertifiedFigures(KeyFigures):
         reached = getattr(model, "objective_", model.loss_)
         return {
             "Modules": modules_text(model.encoders_.shape),
-            "Diversity": f"{model._fitted.model.settings.diversity:g}",
+            "Diversity": f"{model.diversity_:g}",
             "Loss" if reached == model.loss_ else "Loss and penalty": loss,
             "Lower bound": f"{bound}, which no modules can beat",
             "Optimality": optimality(model),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from warnings import warn
 
 import numpy as np
@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from modae.data import gather, rows_of, weights_of
 from modae.data.moments import largest_spread
 from modae.data.rows import Rows
+from modae.data.validation import columns_kept_on_failure
 from modae.linear.least_squares import LeastSquares, Maps, least_squares, maps_of
-from modae.linear.model import LinearModel, Published, Settings, _read_only
+from modae.linear.model import LinearModel, Settings, read_only
 from modae.linear.notebook import CertifiedFigures
 from modae.linear.path import DiversityPath
 from modae.utils.arrays import Array
@@ -102,6 +103,8 @@ class LinearModularRegressor(
     n_iter_ : int
     n_components_ : int
         Rank of each module.
+    diversity_ : float
+        The diversity that was fitted, whatever the parameter is now.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only if the columns of X have names.
@@ -131,29 +134,6 @@ class LinearModularRegressor(
     >>> [round(m.loss_, 1) for m in model.path([0.1, 0.5, 0.9])]
     [455.9, 453.6, 430.3]
     """
-
-    coef_ = Published("coef")
-    intercept_ = Published("intercept")
-    encoders_ = Published("maps.encoders")
-    decoders_ = Published("maps.decoders")
-    feature_mean_ = Published("maps.row_mean")
-    target_mean_ = Published("maps.target_mean")
-    principal_axes_ = Published("fitted_values.principal_axes")
-    eigenvalues_ = Published("fitted_values.eigenvalues")
-    total_variance_ = Published("fitted_values.total_variance")
-    allocation_ = Published("fitted_values.solution.shares")
-    loss_ = Published("loss")
-    reconstruction_error_ = Published("reconstruction_error")
-    diversity_term_ = Published("diversity_term")
-    objective_ = Published("fitted_values.solution.loss")
-    lower_bound_ = Published("fitted_values.solution.lower_bound")
-    optimality_gap_ = Published("fitted_values.solution.gap")
-    attainment_ = Published("fitted_values.solution.attainment")
-    certified_ = Published("fitted_values.certified")
-    n_iter_ = Published("fitted_values.solution.n_iter")
-    n_components_ = Published("settings.n_components")
-
-    _fitted: FittedRegression
 
     def __init__(
         self,
@@ -189,23 +169,23 @@ class LinearModularRegressor(
         self
         """
         self._check_parameters()
-        rows = rows_of(X, self, reset=True)
-        targets, weights = targets_of(y, rows), weights_of(sample_weight, rows.shape[0])
-        if weights is not None:
-            if not weights.any():
-                raise ValueError("sample_weight is zero for every row: there would be no data.")
-            present = weights > 0.0
-            rows, targets, weights = rows[present], targets[present], weights[present]
-        table = targets.reshape(len(targets), -1)
-        check_spread(table)
-        settings = self._settings(min(rows.shape[1], table.shape[1]))
-        base = least_squares(rows, table, weights, float(self.alpha))
-        base = base.leading(settings.n_modules, int(settings.n_components))
-        fitted_values = LinearModel(base.spectrum, settings, rows.dtype)
-        model = RegressionModel(base, fitted_values, flat=targets.ndim == 1)
-        model.warn_if_equal(stacklevel=2)
-        model.fitted_values.warn_if_unfinished(stacklevel=2)
-        self._fitted = FittedRegression(model)
+        with columns_kept_on_failure(self):
+            rows = rows_of(X, self, reset=True)
+            targets, weights = targets_of(y, rows), weights_of(sample_weight, rows.shape[0])
+            if weights is not None:
+                if not weights.any():
+                    raise ValueError("sample_weight is zero for every row: there would be no data.")
+                present = weights > 0.0
+                rows, targets, weights = rows[present], targets[present], weights[present]
+            table = targets.reshape(len(targets), -1)
+            check_spread(table)
+            settings = self._settings(min(rows.shape[1], table.shape[1]))
+            base = least_squares(rows, table, weights, float(self.alpha))
+            base = base.leading(settings.n_modules, int(settings.n_components))
+            model = LinearModel(settings, spectrum=base.spectrum, dtype=rows.dtype).solved()
+        self._publish(base, model, flat=targets.ndim == 1)
+        self._warn_if_equal(stacklevel=2)
+        model.warn_if_unfinished(stacklevel=2)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -220,8 +200,8 @@ class LinearModularRegressor(
         y : ndarray of shape (n_samples,) or (n_samples, n_targets), as y was in ``fit``
         """
         check_is_fitted(self)
-        model = self._fitted.model
-        return model.without_target_axis(model.maps.predict(rows_of(X, self)))
+        maps = self._maps
+        return self._without_target_axis(maps.predict(rows_of(X, self)))
 
     def predict_members(self, X: Any) -> Array:
         """Prediction of each module alone.
@@ -235,19 +215,71 @@ class LinearModularRegressor(
         y : ndarray of shape (n_modules, n_samples) or (n_modules, n_samples, n_targets)
         """
         check_is_fitted(self)
-        model = self._fitted.model
-        return model.without_target_axis(model.maps.predict_members(rows_of(X, self)))
+        maps = self._maps
+        return self._without_target_axis(maps.predict_members(rows_of(X, self)))
 
     def _derived(self, **changes: Any) -> Self:
-        model = self._fitted.model.with_settings(**changes)
-        model.fitted_values.warn_if_unfinished(stacklevel=3)
-        other = copy(self)
-        other.set_params(n_modules=model.settings.n_modules, **changes)
-        other._fitted = FittedRegression(model)
+        now = self._model.settings
+        model = self._model.with_settings(**changes).solved()
+        other = copy(self).set_params(n_modules=now.n_modules, **changes)
+        if self.n_components is not None:
+            other.set_params(n_components=now.n_components)  # as fitted, whatever was set since
+        other._publish(self._base, model, flat=self._flat)
+        model.warn_if_unfinished(stacklevel=3)
         return other
 
+    def _publish(self, base: LeastSquares, model: LinearModel, *, flat: bool) -> None:
+        """Fitted attributes, from least squares and a modular autoencoder of its fitted values."""
+        solution, dtype = model.solution, model.dtype
+        exact = maps_of(base, solution.decoders, solution.encoders)
+        maps = Maps(*(read_only(part, dtype) for part in exact))
+        penalty = exact.penalty(base.root_penalty)
+        self._base, self._model, self._maps, self._flat = base, model, maps, flat
+        self.coef_ = self._without_target_axis(maps.mean.T).T
+        intercept = exact.target_mean - exact.mean @ exact.row_mean
+        self.intercept_ = self._without_target_axis(read_only(intercept, dtype))
+        self.encoders_, self.decoders_ = maps.encoders, maps.decoders
+        self.feature_mean_, self.target_mean_ = maps.row_mean, maps.target_mean
+        self.principal_axes_ = model.principal_axes
+        self.eigenvalues_ = model.eigenvalues
+        self.total_variance_ = model.total_variance
+        self.allocation_ = solution.shares
+        self.loss_ = solution.loss - float(penalty.ambiguity_loss(model.settings.diversity))
+        self.reconstruction_error_ = solution.reconstruction_error - penalty.reconstruction
+        self.diversity_term_ = solution.diversity_term - penalty.diversity
+        self.objective_ = solution.loss
+        self.lower_bound_ = solution.lower_bound
+        self.optimality_gap_ = solution.gap
+        self.attainment_ = solution.attainment
+        self.certified_ = model.certified
+        self.n_iter_ = solution.n_iter
+        self.n_components_ = int(model.settings.n_components)
+        self.diversity_ = model.settings.diversity
+
+    def _without_target_axis(self, values: Array) -> Array:
+        """Values for each target, the last axis, in the shape of y."""
+        return values[..., 0][()] if self._flat else values  # [()] makes an array without axes a number
+
+    def _warn_if_equal(self, stacklevel: int) -> None:
+        """Say that modules which are all the same gain nothing, and why they are."""
+        rank, width, reason = self._base.spectrum.rank, self.n_components_, ""
+        if len(self.target_mean_) == 1:
+            reason = (
+                "With one target the linear model is degenerate: every module is the same least-squares "
+                "prediction, whatever the diversity; use several targets, or ModularRegressor."
+            )
+        elif rank <= width:
+            reason = (
+                f"n_components={width} makes all modules equal: each holds all of the least-squares "
+                f"prediction, which has rank {rank}; diversity matters for fewer components only."
+            )
+        elif self.diversity_ == 0.0:
+            reason = "diversity=0 makes all modules equal: each is the same reduced-rank regression."
+        if reason and self._model.settings.n_modules > 1:
+            warn(reason, UserWarning, stacklevel=stacklevel + 1)
+
     def __sklearn_is_fitted__(self) -> bool:
-        return "_fitted" in vars(self)
+        return "_model" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -275,58 +307,6 @@ class LinearModularRegressor(
             max_iter=int(self.max_iter),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )
-
-
-class FittedRegression(NamedTuple):
-    """What a fit leaves behind."""
-
-    model: RegressionModel
-
-
-class RegressionModel:
-    """Least squares, then a modular autoencoder of its fitted values."""
-
-    def __init__(self, base: LeastSquares, fitted_values: LinearModel, *, flat: bool) -> None:
-        self.base, self.fitted_values, self.flat = base, fitted_values, flat
-        self.settings, solution = fitted_values.settings, fitted_values.solution
-        maps = maps_of(base, solution.decoders, solution.encoders)
-        self.maps = Maps(*(_read_only(part, fitted_values.dtype) for part in maps))
-        self.coef = self.without_target_axis(self.maps.mean.T).T
-        intercept = maps.target_mean - maps.mean @ maps.row_mean
-        self.intercept = self.without_target_axis(_read_only(intercept, fitted_values.dtype))
-        penalty = maps.penalty(base.root_penalty)
-        self.loss = solution.loss - float(penalty.ambiguity_loss(self.settings.diversity))
-        self.reconstruction_error = solution.reconstruction_error - penalty.reconstruction
-        self.diversity_term = solution.diversity_term - penalty.diversity
-
-    def with_settings(self, **changes: Any) -> RegressionModel:
-        """The model for another diversity: the data are not needed again."""
-        return RegressionModel(self.base, self.fitted_values.with_settings(**changes), flat=self.flat)
-
-    def without_target_axis(self, values: Array) -> Array:
-        """Values for each target, the last axis, in the shape of y."""
-        return values[..., 0][()] if self.flat else values  # [()] makes an array without axes a number
-
-    def warn_if_equal(self, stacklevel: int) -> None:
-        """Say that modules which are all the same gain nothing, and why they are."""
-        if self.settings.n_modules > 1 and (reason := self._why_equal()):
-            warn(reason, UserWarning, stacklevel=stacklevel + 1)
-
-    def _why_equal(self) -> str:
-        rank, width = self.base.spectrum.rank, self.settings.n_components
-        if len(self.maps.mean) == 1:
-            return (
-                "With one target the linear model is degenerate: every module is the same least-squares "
-                "prediction, whatever the diversity; use several targets, or ModularRegressor."
-            )
-        if rank <= width:
-            return (
-                f"n_components={width} makes all modules equal: each holds all of the least-squares "
-                f"prediction, which has rank {rank}; diversity matters for fewer components only."
-            )
-        if self.settings.diversity == 0.0:
-            return "diversity=0 makes all modules equal: each is the same reduced-rank regression."
-        return ""
 
 
 def targets_of(y: Any, rows: Rows) -> Array:
