@@ -16,7 +16,7 @@ SCIENCE = {"numpy", "scipy", "sklearn"}
 LAYERS = {
     "utils": (set(), {*SCIENCE, "joblib", "rich", "threadpoolctl"}),
     "core": ({"utils"}, {"numpy", "scipy"}),
-    "data": ({"utils"}, SCIENCE),
+    "data": ({"utils"}, {*SCIENCE, "narwhals"}),
     "files": ({"utils"}, {*SCIENCE, "skops"}),
     "sources": ({"utils", "data"}, {*SCIENCE, "dask"}),
     "linear": ({"utils", "core", "data", "files", "sources"}, SCIENCE),

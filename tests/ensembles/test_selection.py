@@ -6,7 +6,7 @@ from scipy.stats import sem
 from sklearn.datasets import load_digits
 
 from modae import LinearModularAutoencoder, ModularClassifierCV
-from modae.ensembles.selection import Outcome, choose, results_table
+from modae.ensembles.search import Outcome, choose, results_table
 
 CANDIDATES = [
     {"n_modules": modules, "n_components": width, "diversity": diversity}

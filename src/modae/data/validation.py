@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
@@ -124,3 +125,11 @@ def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
     if not np.isfinite(weights.sum()):
         raise ValueError("sample_weight adds up to infinity: divide it, only ratios matter.")
     return weights
+
+
+def take_rows(X: Any, places: Any) -> Any:
+    """Some rows of a matrix, frame or list, in the same container."""
+    frame = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
+    if frame is not X:
+        return frame[places].to_native()
+    return X[places] if hasattr(X, "shape") else [X[place] for place in places]

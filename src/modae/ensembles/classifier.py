@@ -13,17 +13,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from modae.data import by_rows, columns_of, gather, split_weights, weights_of
+from modae.data.validation import columns_kept_on_failure
+from modae.ensembles.base import ModularEnsemble, Routed, stacked
 from modae.ensembles.labels import TIE_BREAKS, VOTINGS, check_classes, check_labels
 from modae.ensembles.members import (
     Member,
     MemberError,
     require_members,
     require_modules,
+    two_generators,
     warn_if_equal,
 )
-from modae.ensembles.modular import ModularEnsemble, stacked
 from modae.ensembles.neighbors import NearestNeighborClassifier
-from modae.ensembles.routing import Routed
 from modae.ensembles.votes import Scores, decide, row_disagreement, vote_shares
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_choice
@@ -145,21 +146,35 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         require_modules(self._part("extractor"))
         require_members(self._named_parts(), "classifier", is_classifier)
         X, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
-        self._fit_routed(X, y, sample_weight, self._route(sample_weight, params))
+        routed = self._route(sample_weight, params)
+        with columns_kept_on_failure(self):
+            validate_data(self, columns_of(X), skip_check_array=True)
+            y = check_labels(self, X, y)
+            classes, prior = self._classes_and_prior(y, weights_of(sample_weight, len(y)))
+            extractor, members = self._fit_parts(X, y, routed)
+            check_classes(members, classes)
+        self._publish(extractor, members)
+        self.classes_, self.class_prior_ = classes, prior
         warn_if_equal(self.extractor_)
         return self
 
-    def _fit_routed(self, X: Any, y: Any, sample_weight: Any, routed: Routed) -> Self:
-        validate_data(self, columns_of(X), skip_check_array=True)
-        y = check_labels(self, X, y)
-        classes, labels = np.unique(y, return_inverse=True)
-        weights = weights_of(sample_weight, len(y))
-        totals = np.bincount(labels, weights=weights, minlength=len(classes))
-        parts = self._fit_parts(X, y, routed)
-        check_classes(parts.members(), classes)
-        self._publish(parts)
-        self.classes_, self.class_prior_ = classes, totals / (totals.sum() or 1.0)
+    def _fit_to_features(
+        self, features: Sequence[Array], y: np.ndarray, weights: Array | None, routed: Routed
+    ) -> Self:
+        """Fit members to features that are there already: what a search does with each candidate."""
+        members = self._fit_members(features, y, routed, two_generators(self.random_state)[1])
+        classes, prior = self._classes_and_prior(y, weights)
+        check_classes(members, classes)
+        self._publish(self.extractor, members)
+        self.classes_, self.class_prior_ = classes, prior
         return self
+
+    @staticmethod
+    def _classes_and_prior(y: np.ndarray, weights: Array | None) -> tuple[np.ndarray, Array]:
+        """The classes, and the share of each in the training data."""
+        classes, labels = np.unique(y, return_inverse=True)
+        totals = np.bincount(labels, weights=weights, minlength=len(classes))
+        return classes, totals / (totals.sum() or 1.0)
 
     @by_rows()
     def predict(self, X: Any) -> np.ndarray:
@@ -283,13 +298,14 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
                     "voting='hard', or wrap it in CalibratedClassifierCV."
                 )
 
-    def _accuracies(self, X: Any, y: np.ndarray, sample_weight: Any = None) -> tuple[float, float]:
+    def _accuracies(
+        self, features: Sequence[Array], y: np.ndarray, weights: Array | None
+    ) -> tuple[float, float]:
         """Accuracy of the vote and mean accuracy of the members, from one round of predictions."""
-        features = self._features(X)
         votes = self._votes(features)
         decision = self._decision(features, self._shares(features, votes))
         right = self.classes_[np.vstack([decision, votes])] == y
-        shares = np.average(right, axis=1, weights=weights_of(sample_weight, len(y)))
+        shares = np.average(right, axis=1, weights=weights)
         return float(shares[0]), float(shares[1:].mean())
 
     def _decision(self, features: Sequence[Array], shares: Array) -> Indices:
@@ -328,6 +344,10 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         def probability(rows: Indices) -> Array:
             if self.voting == "soft" or not _all_members_have("predict_proba", self):
                 return np.zeros((len(rows), len(self.classes_)))
+            if all(type(each) is NearestNeighborClassifier for each in self.estimators_):
+                return np.zeros((len(rows), len(self.classes_)))  # they are the votes, which tie
+            if isinstance(features, np.ndarray):
+                return self._mean_probabilities(features[:, rows])
             return self._mean_probabilities([each[rows] for each in features])
 
         def prior(rows: Indices) -> Array:

@@ -1,23 +1,27 @@
-"""One member for each module: who they are, what they are trained with, and whose fault it was."""
+"""Fit and query one estimator per module; errors name the module."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 from warnings import warn
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
 from modae.data import gather
-from modae.ensembles.composition import Generator, Named, seeded
-from modae.ensembles.routing import Routed
 from modae.utils.arrays import Array
-from modae.utils.parallel import in_threads
+from modae.utils.parallel import run_parallel
 
 EQUAL = 1e-9
 """Modules whose outputs spread by less than this share of the variance are equal."""
+
+Generator = np.random.RandomState | None
+
+Named = list[tuple[str, Any]]
 
 
 class MemberError(ValueError):
@@ -43,7 +47,8 @@ class Member:
             return getattr(self.estimator, method)(*args, **params)
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
-            raise MemberError(f"{self} failed in {method}: {reason}") from error
+            shown = method.removeprefix("_").removesuffix("_checked")
+            raise MemberError(f"{self} failed in {shown}: {reason}") from error
 
 
 def new_members(estimator: Any, n_modules: int, rng: Generator = None) -> list[Member]:
@@ -62,34 +67,32 @@ def new_members(estimator: Any, n_modules: int, rng: Generator = None) -> list[M
     ]
 
 
-def fit_members(
-    members: Sequence[Member], features: Sequence[Array], y: Any, routed: Routed, n_jobs: int | None
+def call_members(
+    members: Sequence[Member],
+    method: str,
+    features: Sequence[Array],
+    n_jobs: int | None,
+    *args: Any,
+    params: dict[str, Any] | None = None,
 ) -> list[Any]:
-    """Fit each member to the features of its module, several at a time."""
+    """What a method of each member gives for the features of its module, several at a time.
 
-    def fit(member: Member) -> Any:
-        return member.call("fit", features[member.module], y, **routed[member.name].fit)
+    ``params`` are keyword arguments for each member by its name. ``n_jobs=1`` is a plain loop, for
+    callers that run in parallel themselves. Finite floats in one array, as our own extractors make them,
+    need no validation again in each of our own members: those have methods for them, ``_..._checked``.
+    """
+    stack = isinstance(features, np.ndarray) and features.ndim == 3 and features.dtype.kind == "f"
+    checked = stack and bool(np.isfinite(np.sum(features)))
 
-    return in_threads(fit, [(member,) for member in members], n_jobs)
+    def call(member: Member) -> Any:
+        own = f"_{method}_checked"
+        name = own if checked and hasattr(type(member.estimator), own) else method
+        given = {} if params is None else params[member.name]
+        return member.call(name, features[member.module], *args, **given)
 
-
-def require_members(members: Named, kind: str, is_kind: Callable[[Any], bool]) -> None:
-    """Members of the right kind, or an error that names the one that is not."""
-    for name, member in members:
-        if isinstance(member, type) or not hasattr(member, "get_params") or not is_kind(member):
-            which = "" if name == "estimator" else f" (member {name!r})"
-            raise ValueError(f"estimator must be a {kind} or a list of them, got {member!r}{which}.")
-
-
-def ask_members(
-    members: Sequence[Member], method: str, features: Sequence[Array], n_jobs: int | None
-) -> list[Any]:
-    """What a method of each member says of the features of its module."""
-
-    def ask(member: Member) -> Any:
-        return member.call(method, features[member.module])
-
-    return in_threads(ask, [(member,) for member in members], n_jobs)
+    if n_jobs == 1:
+        return [call(member) for member in members]
+    return run_parallel(call, [(member,) for member in members], n_jobs)
 
 
 def module_features(extractor: Any, X: Any) -> Sequence[Array]:
@@ -105,21 +108,12 @@ def module_features(extractor: Any, X: Any) -> Sequence[Array]:
     return features
 
 
-def warn_if_equal(extractor: Any) -> None:
-    """Say that modules which see everything cannot differ, whatever the diversity."""
-    spread, variance = (
-        getattr(extractor, name, None) for name in ("diversity_term_", "total_variance_")
-    )
-    if spread is None or variance is None or extractor.n_modules == 1 or extractor.diversity == 0.0:
-        return
-    if spread <= EQUAL * variance:
-        warn(
-            "All modules are equal, so the ensemble gains nothing over one member: n_components is "
-            f"{extractor.n_components_} for {extractor.n_features_in_} columns; lower it, or raise the "
-            "diversity.",
-            UserWarning,
-            stacklevel=3,
-        )
+def require_members(members: Named, kind: str, is_kind: Callable[[Any], bool]) -> None:
+    """Members of the right kind, or an error that names the one that is not."""
+    for name, member in members:
+        if isinstance(member, type) or not hasattr(member, "get_params") or not is_kind(member):
+            which = "" if name == "estimator" else f" (member {name!r})"
+            raise ValueError(f"estimator must be a {kind} or a list of them, got {member!r}{which}.")
 
 
 def require_modules(extractor: Any) -> None:
@@ -129,3 +123,48 @@ def require_modules(extractor: Any) -> None:
             "extractor must have a method transform_modules that returns one array of features for each "
             f"module, as LinearModularAutoencoder and BaggingAutoencoder do, got {extractor!r}."
         )
+
+
+def warn_if_equal(extractor: Any) -> None:
+    """Say that modules which see everything cannot differ, whatever the diversity."""
+    spread, variance, diversity = (
+        getattr(extractor, name, None) for name in ("diversity_term_", "total_variance_", "diversity_")
+    )
+    if spread is None or variance is None or diversity is None:
+        return
+    if spread <= EQUAL * variance and diversity > 0.0 and extractor.n_modules > 1:
+        warn(
+            "All modules are equal, so the ensemble gains nothing over one member: n_components is "
+            f"{extractor.n_components_} for {extractor.n_features_in_} columns; lower it, or raise the "
+            "diversity.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def two_generators(random_state: Any) -> tuple[Generator, Generator]:
+    """One for the extractor and one for the members, so that neither depends on what the other draws."""
+    if random_state is None:
+        return None, None
+    first, second = check_random_state(random_state).randint(2**31 - 1, size=2)
+    return np.random.RandomState(first), np.random.RandomState(second)
+
+
+def as_seed(random_state: Any) -> int | None:
+    """A number that gives the same generators each time; None stays None."""
+    if random_state is None:
+        return None
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def seeded(estimator: Any, rng: Generator) -> Any:
+    """The estimator with a seed for each ``random_state``, its own or nested, that is None."""
+    if rng is not None:
+        params = estimator.get_params(deep=True)
+        free = sorted(name for name in params if name.split("__")[-1] == "random_state")
+        seeds = {name: rng.randint(2**31 - 1) for name in free if params[name] is None}
+        if seeds:
+            estimator.set_params(**seeds)
+    return estimator

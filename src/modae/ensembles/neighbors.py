@@ -13,7 +13,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from modae.data.validation import FLOATS, weights_of
+from modae.data.validation import FLOATS, columns_kept_on_failure, weights_of
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_choice
 
@@ -88,23 +88,34 @@ class _NearestNeighbor(BaseEstimator):
         -------
         self
         """
+        with columns_kept_on_failure(self):
+            X, y = self._validated(X, y)
+            return self._fit_checked(X, y, sample_weight)
+
+    def _fit_checked(self, X: Array, y: np.ndarray, sample_weight: Any = None) -> Self:
+        """Keep rows that are known to be finite floats."""
         check_choice("backend", self.backend, ("auto", "tree", "brute"))
-        X, y = self._validated(X, y)
-        weights = weights_of(sample_weight, len(X))
         targets = self._targets(y)
-        if weights is not None and not weights.all():
+        rows = X
+        if sample_weight is not None:
+            weights = weights_of(sample_weight, len(X))
             if not weights.any():
                 raise ValueError("sample_weight is zero for every row: there would be no data.")
-            X, targets = X[weights > 0.0], targets[weights > 0.0]
+            rows, targets = X[weights > 0.0], targets[weights > 0.0]
+        self.n_features_in_ = X.shape[1]
         self.targets_ = targets
-        self.nearest_ = NearestRow(np.array(X), self.backend)
+        # Copies: the caller may change his arrays.
+        self.nearest_ = NearestRow(np.array(rows) if rows is X else rows, self.backend)
         return self
 
-    def _nearest_targets(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        queries = validate_data(self, X, reset=False, dtype=FLOATS)
+    def _nearest_targets(self, queries: Array) -> np.ndarray:
         nearest: np.ndarray = self.targets_[self.nearest_.of(queries, self.n_jobs)]
         return nearest
+
+    def _queries(self, X: Any) -> Array:
+        check_is_fitted(self)
+        queries: Array = validate_data(self, X, reset=False, dtype=FLOATS)
+        return queries
 
     @abstractmethod
     def _validated(self, X: Any, y: Any) -> tuple[Array, np.ndarray]:
@@ -155,8 +166,10 @@ class NearestNeighborClassifier(ClassifierMixin, _NearestNeighbor):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        nearest = self._nearest_targets(X)
-        return np.asarray(self.classes_[nearest])
+        return self._predict_checked(self._queries(X))
+
+    def _predict_checked(self, X: Array) -> np.ndarray:
+        return np.asarray(self.classes_[self._nearest_targets(X)])
 
     def predict_proba(self, X: Any) -> Array:
         """1 for the label of the nearest training row, 0 for the others.
@@ -169,8 +182,10 @@ class NearestNeighborClassifier(ClassifierMixin, _NearestNeighbor):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        nearest = self._nearest_targets(X)
-        return np.eye(len(self.classes_))[nearest]
+        return self._predict_proba_checked(self._queries(X))
+
+    def _predict_proba_checked(self, X: Array) -> Array:
+        return np.eye(len(self.classes_))[self._nearest_targets(X)]
 
     def _validated(self, X: Any, y: Any) -> tuple[Array, np.ndarray]:
         X, y = validate_data(self, X, y, dtype=FLOATS)
@@ -212,13 +227,16 @@ class NearestNeighborRegressor(RegressorMixin, _NearestNeighbor):
         -------
         targets : ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
+        return self._nearest_targets(self._queries(X))
+
+    def _predict_checked(self, X: Array) -> Array:
         return self._nearest_targets(X)
 
     def _validated(self, X: Any, y: Any) -> tuple[Array, np.ndarray]:
         return validate_data(self, X, y, dtype=FLOATS, multi_output=True, y_numeric=True)
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
-        return y if y.dtype.kind == "f" else y.astype(np.float64)
+        return np.array(y, dtype=y.dtype if y.dtype.kind == "f" else np.float64)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,9 +13,16 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from modae.data import by_rows, check_length, columns_of, gather, split_weights
+from modae.data.validation import columns_kept_on_failure
+from modae.ensembles.base import ModularEnsemble, require_in_memory, stacked
 from modae.ensembles.conformal import Calibration
-from modae.ensembles.members import require_members, require_modules, warn_if_equal
-from modae.ensembles.modular import ModularEnsemble, Parts, require_in_memory, stacked
+from modae.ensembles.members import (
+    call_members,
+    module_features,
+    require_members,
+    require_modules,
+    warn_if_equal,
+)
 from modae.ensembles.neighbors import NearestNeighborRegressor
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_choice, check_fraction
@@ -116,18 +124,34 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         require_members(self._named_parts(), "regressor", is_regressor)
         X, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
         routed = self._route(sample_weight, params)
-        validate_data(self, columns_of(X), skip_check_array=True)
-        y = self._check_targets(X, y)
-        if self.calibrate is None:
-            self._publish_regression(self._fit_parts(X, y, routed), y)
-        else:
-            check_fraction("calibrate", self.calibrate)
-            require_in_memory(X, "fit with calibrate")
-            if sample_weight is not None or params:
-                raise ValueError(
-                    "calibrate does not work with weights or other metadata: leave one out."
+        calibration = None
+        with columns_kept_on_failure(self):
+            validate_data(self, columns_of(X), skip_check_array=True)
+            y = self._check_targets(X, y)
+            if self.calibrate is None:
+                extractor, members = self._fit_parts(X, y, routed)
+            else:
+                check_fraction("calibrate", self.calibrate)
+                require_in_memory(X, "fit with calibrate")
+                if sample_weight is not None or params:
+                    raise ValueError(
+                        "calibrate does not work with weights or other metadata: leave one out."
+                    )
+                # Train on a part of the rows, and remember how far off the others are.
+                seed = check_random_state(self.random_state).randint(2**31 - 1)
+                train, held, y_train, y_held = train_test_split(
+                    X, y, test_size=float(self.calibrate), random_state=seed
                 )
-            self._fit_calibrated(X, y)
+                extractor, members = self._fit_parts(train, y_train, routed)
+                features = module_features(extractor, held)
+                answers = call_members(members, "predict", features, self.n_jobs)
+                prediction = AGGREGATES[self.aggregate](_in_shape(answers, y.shape[1:]), axis=0)
+                calibration = Calibration.of(prediction, y_held)
+        self._publish(extractor, members)
+        self._target_shape = y.shape[1:]
+        vars(self).pop("calibration_", None)  # of an earlier fit
+        if calibration is not None:
+            self.calibration_ = calibration
         warn_if_equal(self.extractor_)
         return self
 
@@ -163,9 +187,7 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         -------
         targets : ndarray of shape (n_modules, n_samples) or (n_modules, n_samples, n_targets)
         """
-        answers = self._ask("predict", self._features(X))
-        # For one column of targets some regressors answer with a column, and some without.
-        return stacked([np.reshape(each, (len(each), *self._target_shape)) for each in answers])
+        return _in_shape(self._ask("predict", self._features(X)), self._target_shape)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
         """Intervals that hold the targets of a share of new rows, by split-conformal prediction.
@@ -228,24 +250,9 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
     def _check_targets(self, X: Any, y: Any) -> Array:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = check_array(gather(y), ensure_2d=False, dtype=np.float64, input_name="y")
+        y = check_array(gather(y), ensure_2d=False, dtype=np.float64, input_name="y", copy=True)
         check_length(X, y)
         return y
-
-    def _publish_regression(self, parts: Parts, y: Array) -> None:
-        self._publish(parts)
-        self._target_shape = y.shape[1:]
-        if hasattr(self, "calibration_"):
-            del self.calibration_  # of an earlier fit
-
-    def _fit_calibrated(self, X: Any, y: Array) -> None:
-        """Train on a part of the rows, and remember how far off the predictions for the others are."""
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        train, held, y_train, y_held = train_test_split(
-            X, y, test_size=float(self.calibrate or 0.0), random_state=seed
-        )
-        self._publish_regression(self._fit_parts(train, y_train, self._route(None, {})), y)
-        self.calibration_ = Calibration.of(self.predict(held), y_held)
 
     def _key_figures(self) -> dict[str, str]:
         held = len(self.calibration_.residuals) if hasattr(self, "calibration_") else 0
@@ -260,3 +267,11 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _in_shape(answers: Sequence[Any], target_shape: tuple[int, ...]) -> Array:
+    """Answers of the members as one array, (M, n) or (M, n, n_targets).
+
+    For one column of targets some regressors answer with a column, and some without.
+    """
+    return stacked([np.reshape(each, (len(each), *target_shape)) for each in answers])

@@ -11,16 +11,23 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, indexable
 
-from modae.data import rows_of
+from modae.data import rows_of, weights_of
+from modae.data.validation import columns_kept_on_failure
+from modae.ensembles.base import EnsembleParameters, require_in_memory
 from modae.ensembles.classifier import ModularClassifier
-from modae.ensembles.composition import Composition, as_seed
-from modae.ensembles.folds import Candidate, changes, make_candidates, make_folds, require_path
 from modae.ensembles.labels import TIE_BREAKS, VOTINGS, check_labels
-from modae.ensembles.members import require_members
-from modae.ensembles.modular import require_in_memory
+from modae.ensembles.members import as_seed, require_members
 from modae.ensembles.neighbors import NearestNeighborClassifier
-from modae.ensembles.search import Search
-from modae.ensembles.selection import RULES, Outcome, choose, results_table
+from modae.ensembles.search import (
+    RULES,
+    Search,
+    choose,
+    integer_overrides,
+    make_candidates,
+    make_folds,
+    results_table,
+)
+from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_choice
 from modae.utils.text import counted, percent
@@ -33,7 +40,7 @@ def _best_has(method: str, search: Any) -> bool:
     return hasattr(getattr(search, "best_estimator_", None) or search._model(None, None), method)
 
 
-class ModularClassifierCV(ClassifierMixin, Composition):
+class ModularClassifierCV(ClassifierMixin, EnsembleParameters):
     """A :class:`ModularClassifier` whose diversity is chosen by cross-validation.
 
     Diversity is what makes the ensemble better than its members, and how much is best depends on the
@@ -150,22 +157,45 @@ class ModularClassifierCV(ClassifierMixin, Composition):
         check_choice("voting", self.voting, VOTINGS)
         check_choice("tie_break", self.tie_break, TIE_BREAKS)
         self._check_names()
-        require_path(self._part("extractor"))
+        extractor = self._part("extractor")
+        require_with_params(extractor)
         require_members(self._named_parts(), "classifier", is_classifier)
         require_in_memory(X, "cross-validation")
-        rows_of(X, self, reset=True)  # what is wrong with X is said here, and not by a fold
-        y = check_labels(self, X, y)
-        X, sample_weight, groups = indexable(X, sample_weight, groups)
-        candidates = self._candidates()
-        folds = make_folds(self.cv, X, y, sample_weight, groups)
-        seed = as_seed(self.random_state)
-        model = self._model(self.extractor, seed)
-        shown = bool(self.verbose)
-        search = Search(model, candidates, folds, X, y, sample_weight, self.scoring, self.n_jobs, shown)
-        self._choose(candidates, search.run())
-        self.best_estimator_ = self._model(self._chosen_extractor(), seed).fit(X, y, sample_weight)
-        self.classes_ = self.best_estimator_.classes_
-        self.n_splits_ = len(folds)
+        with columns_kept_on_failure(self):
+            rows = rows_of(X, self, reset=True)  # what is wrong with X is said here, and not by a fold
+            y = check_labels(self, X, y)
+            weights = weights_of(sample_weight, len(y))
+            X, groups = indexable(X, groups)
+            diversities = DIVERSITIES if self.diversities is None else self.diversities
+            candidates = make_candidates(
+                extractor, self.n_features_in_, diversities, self.n_modules, self.n_components
+            )
+            folds = make_folds(self.cv, X, y, weights, groups)
+            # Frozen extractors and functions that score may look at names of columns.
+            plain = type(extractor) is LinearModularAutoencoder and not callable(self.scoring)
+            seed = as_seed(self.random_state)
+            search = Search(
+                model=self._model(self.extractor, seed),
+                candidates=candidates,
+                folds=folds,
+                X=rows if plain else X,
+                y=y,
+                weights=weights,
+                scoring=self.scoring,
+                n_jobs=self.n_jobs,
+                verbose=bool(self.verbose),
+            )
+            table = results_table(candidates, search.run())
+            best = choose(table, self.rule)
+            overrides = candidates[best]
+            if isinstance(extractor, FrozenEstimator):
+                chosen = FrozenEstimator(extractor.with_params(**integer_overrides(overrides)))
+            else:
+                chosen = clone(extractor).set_params(**overrides)
+            model = self._model(chosen, seed).fit(X, y, sample_weight)
+        self.cv_results_, self.best_index_, self.best_params_ = table, best, dict(overrides)
+        self.best_score_ = float(table["mean_test_score"][best])
+        self.best_estimator_, self.classes_, self.n_splits_ = model, model.classes_, len(folds)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -272,18 +302,6 @@ class ModularClassifierCV(ClassifierMixin, Composition):
         best: ModularClassifier = self.best_estimator_
         return best
 
-    def _candidates(self) -> list[Candidate]:
-        candidates = make_candidates(
-            self._part("extractor"),
-            self.n_features_in_,
-            DIVERSITIES if self.diversities is None else self.diversities,
-            self.n_modules,
-            self.n_components,
-        )
-        if not candidates:
-            raise ValueError("diversities, n_modules and n_components must not be empty.")
-        return candidates
-
     def _model(self, extractor: Any, random_state: Any) -> ModularClassifier:
         return ModularClassifier(
             extractor,
@@ -293,18 +311,6 @@ class ModularClassifierCV(ClassifierMixin, Composition):
             n_jobs=self.n_jobs,
             random_state=random_state,
         )
-
-    def _choose(self, candidates: list[Candidate], outcomes: list[list[Outcome]]) -> None:
-        self.cv_results_ = results_table(candidates, outcomes)
-        self.best_index_ = choose(self.cv_results_, self.rule)
-        self.best_params_ = dict(candidates[self.best_index_])
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-
-    def _chosen_extractor(self) -> Any:
-        extractor = self._part("extractor")
-        if isinstance(extractor, FrozenEstimator):
-            return FrozenEstimator(extractor.with_params(**changes(self.best_params_)))
-        return clone(extractor).set_params(**self.best_params_)
 
     def _key_figures(self) -> dict[str, str]:
         def error(name: str) -> str:
@@ -322,3 +328,13 @@ class ModularClassifierCV(ClassifierMixin, Composition):
     @staticmethod
     def _default_member() -> NearestNeighborClassifier:
         return NearestNeighborClassifier()
+
+
+def require_with_params(extractor: Any) -> None:
+    """An extractor whose one fit serves every candidate."""
+    if isinstance(extractor, type) or not hasattr(extractor, "with_params"):
+        raise TypeError(
+            "extractor must have a method with_params, which gives models for other diversities from "
+            "one fit, as LinearModularAutoencoder does (or FrozenEstimator of a fitted one), got "
+            f"{extractor!r}: use GridSearchCV over ModularClassifier for others."
+        )

@@ -11,8 +11,8 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
+from modae.ensembles.base import require_in_memory
 from modae.ensembles.labels import stratified
-from modae.ensembles.modular import require_in_memory
 
 HUGE = 1e150
 """Numbers whose squares a computer cannot hold."""

@@ -19,8 +19,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
-from modae.ensembles.folds import Fold
+from modae.data.validation import take_rows
 from modae.ensembles.members import new_members
+from modae.ensembles.search import Fold
 from modae.linear.bagging import BaggingAutoencoder
 from modae.report.subject import Subject
 from modae.utils.arrays import Array
@@ -151,8 +152,10 @@ class _Prepared:
     @classmethod
     def of(cls, subject: Subject, fold: Fold) -> _Prepared:
         parts, labels = subject.parts, subject.labels
-        raw = [fold.part(subject.raw, which) for which in ("train", "test")]
-        y_train, y_test = (np.asarray(fold.part(labels, which)) for which in ("train", "test"))
+        raw = [take_rows(subject.raw, getattr(fold, which)) for which in ("train", "test")]
+        y_train, y_test = (
+            np.asarray(take_rows(labels, getattr(fold, which))) for which in ("train", "test")
+        )
         frozen = _is_frozen(parts)
         front = parts.front
         if front is not None and not frozen:  # frozen modules know the steps that they were fitted after

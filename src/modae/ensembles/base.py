@@ -1,0 +1,277 @@
+"""What all ensembles on modules share: nested parameters, metadata, fitting and asking the members."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import Bunch, get_tags
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
+
+from modae.data import columns_of, gather
+from modae.ensembles.members import (
+    Member,
+    Named,
+    call_members,
+    module_features,
+    new_members,
+    seeded,
+    two_generators,
+)
+from modae.linear.autoencoder import LinearModularAutoencoder
+from modae.linear.notebook import KeyFigures
+from modae.utils.arrays import Array
+
+Routed = Mapping[str, Any]
+"""For the extractor and each member, by name: ``.fit`` is what its ``fit`` gets."""
+
+
+class EnsembleParameters(KeyFigures, BaseEstimator):
+    """Parameters ``extractor__...``, ``estimator__...`` and ``name__...`` of members in a list.
+
+    A part left at None has the parameters of its default, and becomes one when they are set: so
+    ``set_params(extractor__diversity=0.7)`` works without naming an extractor.
+
+    Abstract: a subclass has ``extractor`` and ``estimator``, and says what its default member is.
+    """
+
+    # With routing on, weights of a fit are for the parts.
+    __metadata_request__fit = {"sample_weight": UNUSED}  # noqa: RUF012
+
+    extractor: Any
+    estimator: Any
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters of this estimator and, if ``deep``, of its parts.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+
+        Returns
+        -------
+        params : dict
+        """
+        params: dict[str, Any] = super().get_params(deep=deep)
+        if deep:
+            for part, default in self._defaults().items():
+                if getattr(self, part) is None:
+                    params.update(_nested(part, default()))
+            for name, member in self._named_members():
+                params[name] = member
+                params.update(_nested(name, member))
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of this estimator or of its parts.
+
+        Parameters
+        ----------
+        **params : dict
+
+        Returns
+        -------
+        self
+        """
+        for whole in ("extractor", "estimator"):
+            if whole in params:
+                setattr(self, whole, params.pop(whole))
+        for part, default in self._defaults().items():
+            nested = any(name.startswith(f"{part}__") for name in params)
+            if getattr(self, part) is None and nested:
+                setattr(self, part, default())
+        names = [name for name, _ in self._named_members()]
+        for name in [name for name in names if name in params]:
+            replaced = params.pop(name)
+            self.estimator = [
+                (known, replaced if known == name else member) for known, member in self.estimator
+            ]
+        super().set_params(**params)
+        return self
+
+    def _named_members(self) -> Named:
+        listed = isinstance(self.estimator, (list, tuple))
+        return [pair for pair in self.estimator if _is_pair(pair)] if listed else []
+
+    def _check_names(self) -> None:
+        """Members of a list are pairs with different names that are not parameters."""
+        members = self._named_members()
+        listed = isinstance(self.estimator, (list, tuple))
+        if listed and len(members) < len(self.estimator):
+            raise ValueError(
+                "estimator must be one estimator or a list of (name, estimator) pairs, got "
+                f"{self.estimator!r}."
+            )
+        names = [name for name, _ in members]
+        taken = set(type(self)._get_param_names())
+        bad = [name for name in names if "__" in name or name in taken or names.count(name) > 1]
+        if bad:
+            raise ValueError(
+                "names of members must differ from each other and from the parameters "
+                f"{sorted(taken)}, and must not contain '__', got {bad[0]!r}."
+            )
+
+    def _part(self, name: str) -> Any:
+        """A part, or its default, which asks for weights: nobody else could ask on its behalf."""
+        part = getattr(self, name)
+        if part is not None:
+            return part
+        default = self._defaults()[name]()
+        return default.set_fit_request(sample_weight=True) if _routing_is_on() else default
+
+    def _named_parts(self) -> Named:
+        return self._named_members() or [("estimator", self._part("estimator"))]
+
+    def _defaults(self) -> dict[str, Callable[[], Any]]:
+        return {"extractor": LinearModularAutoencoder, "estimator": self._default_member}
+
+    @staticmethod
+    @abstractmethod
+    def _default_member() -> Any:
+        """A member where none is given."""
+
+    def _route(self, sample_weight: Any, params: dict[str, Any]) -> Routed:
+        """Who gets which metadata: by request, or, with routing off, weights for all that take them."""
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if _routing_is_on():
+            return process_routing(self, "fit", **params, **weights)
+        if params:
+            raise TypeError(
+                f"fit got unexpected metadata {sorted(params)}: turn metadata routing on "
+                "(sklearn.set_config(enable_metadata_routing=True)) and request them."
+            )
+        members = self._named_parts()
+        for name, member in members if weights else ():
+            if not has_fit_parameter(member, "sample_weight"):
+                raise ValueError(
+                    f"sample_weight was given, but the member {name!r} ({type(member).__name__}) cannot "
+                    "take it: use a member whose fit has sample_weight, or leave it out."
+                )
+        takes = has_fit_parameter(self._part("extractor"), "sample_weight")
+        routed = {"extractor": Bunch(fit=weights if takes else {})}
+        return routed | {name: Bunch(fit=weights) for name, _ in members}
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata of ``fit`` go to ``fit`` of the extractor and of the members that request them.
+
+        Weights for ``score`` are for the ensemble itself, if it requests them.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        fitting = MethodMapping().add(caller="fit", callee="fit")
+        for name, part in [("extractor", self._part("extractor")), *self._named_parts()]:
+            router.add(**{name: part}, method_mapping=fitting)
+        return router
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        extractor = self._part("extractor")
+        if hasattr(extractor, "__sklearn_tags__"):
+            tags.input_tags.sparse = get_tags(extractor).input_tags.sparse
+        return tags
+
+
+class ModularEnsemble(EnsembleParameters):
+    """An extractor with modules, and one member for each.
+
+    Abstract: a subclass says what its default member is, and puts the members' answers together.
+    """
+
+    n_jobs: int | None
+    random_state: Any
+
+    def _fit_parts(self, X: Any, y: Any, routed: Routed) -> tuple[Any, list[Member]]:
+        """Fit a copy of the extractor, then a member to the features of each module."""
+        for_extractor, for_members = two_generators(self.random_state)
+        extractor = seeded(clone(self._part("extractor")), for_extractor)
+        extractor = extractor.fit(X, y, **routed["extractor"].fit)
+        features = module_features(extractor, X)
+        check_consistent_length(features[0], y)
+        return extractor, self._fit_members(features, y, routed, for_members)
+
+    def _fit_members(self, features: Sequence[Array], y: Any, routed: Routed, rng: Any) -> list[Member]:
+        """A fitted member for the features of each module."""
+        members = new_members(self._part("estimator"), len(features), rng)
+        self._check_members(members)
+        params = {member.name: routed[member.name].fit for member in members}
+        fitted = call_members(members, "fit", features, self.n_jobs, y, params=params)
+        pairs = zip(members, fitted, strict=True)
+        return [Member(member.module, member.name, estimator) for member, estimator in pairs]
+
+    def _publish(self, extractor: Any, members: list[Member]) -> None:
+        """All at once, when nothing can fail any more: an earlier fit stays whole until then."""
+        self.extractor_ = extractor
+        self.estimators_ = [member.estimator for member in members]
+        self._member_names = [member.name for member in members]
+        self.n_modules_ = len(members)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_")
+
+    def _key_figures(self) -> dict[str, str]:
+        kinds = Counter(type(member).__name__ for member in self.estimators_)
+        members = ", ".join(f"{count} x {kind}" for kind, count in kinds.items())
+        # Somebody else's extractor has no figures; a frozen one passes on those of what it holds.
+        of_extractor = getattr(self.extractor_, "_key_figures", dict)
+        return {"Members": members, "Extractor": type(self.extractor_).__name__} | of_extractor()
+
+    def _ask(self, method: str, features: Sequence[Array]) -> list[Any]:
+        """What each fitted member says of the features of its module."""
+        return call_members(self._members(), method, features, self.n_jobs)
+
+    def _features(self, X: Any) -> Sequence[Array]:
+        """Features of each module for new rows."""
+        check_is_fitted(self)
+        # The extractor first: it knows best what is wrong with X.
+        features = module_features(self.extractor_, X)
+        validate_data(self, columns_of(X), reset=False, skip_check_array=True)
+        return features
+
+    def _members(self) -> list[Member]:
+        named = zip(self._member_names, self.estimators_, strict=True)
+        return [Member(module, *pair) for module, pair in enumerate(named)]
+
+    def _check_members(self, members: Sequence[Member]) -> None:
+        """Whether these members can do what the ensemble needs of them."""
+
+
+def require_in_memory(X: Any, what: str) -> None:
+    """Refuse lazy data where rows are picked one by one: scikit-learn would gather them in silence."""
+    if gather.dispatch(type(X)) is not gather.default:
+        method = "to_array" if hasattr(X, "to_array") else "compute"
+        raise TypeError(
+            f"{what} picks single rows, so X must be in memory, got a lazy {type(X).__name__}: use a "
+            f"sample of the rows that fits, or X.{method}() if all of them do."
+        )
+
+
+def stacked(answers: Sequence[Any]) -> np.ndarray:
+    """Answers of the members as one array, the member first."""
+    return np.stack([np.asarray(answer) for answer in answers])
+
+
+def _routing_is_on() -> bool:
+    return bool(get_config()["enable_metadata_routing"])
+
+
+def _is_pair(member: Any) -> bool:
+    pair = isinstance(member, tuple) and len(member) == 2
+    return pair and isinstance(member[0], str) and hasattr(member[1], "get_params")
+
+
+def _nested(part: str, estimator: Any) -> dict[str, Any]:
+    return {f"{part}__{name}": value for name, value in estimator.get_params(deep=True).items()}
