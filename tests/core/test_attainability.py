@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modae.core.attainability import is_unattainable, largest_left_side
-from modae.core.subspaces import mean_projector
+from modae.core.frames import mean_projector
 from oracles import largest_left_side_by_enumeration, prefix_slack, random_frames, random_rotation
 from strategies import metamorphic, seeds
 

@@ -70,8 +70,8 @@ def _say(problem: Problem, search: Any, n_rows: int, plain: tuple[int, Score]) -
     report.say(
         "accuracy",
         f"{percent(search.best_score_)} in {n_folds} folds; plain PCA to {components} components and "
-        f"one {problem.options.estimator}: {score}. (Both were chosen by these folds, so both are a little "
-        "optimistic.)",
+        f"one {problem.options.estimator}: {score}. (Both were chosen by these folds, so both are a "
+        "little optimistic.)",
         score=float(search.best_score_),
         baseline_score=score.mean,
         tuned_rows=n_rows,

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from modae.core.subspaces import mean_projector
-from modae.utils.arrays import Array, Indices, swap
+from modae.core.frames import mean_projector
+from modae.utils.arrays import Array, Indices
 
 SINGULAR = 1e-12
 """At diversity 1 the shared map is a pseudo-inverse: directions below this share are dropped."""
@@ -27,7 +27,7 @@ def best_encoders(frames: Array, diversity: float) -> Array:
     kept = denominators > SINGULAR
     inverse = np.where(kept, 1.0 / np.where(kept, denominators, 1.0), 0.0)
     shared_map = (directions * inverse) @ directions.T
-    encoders: Array = swap(frames) @ shared_map
+    encoders: Array = frames.mT @ shared_map
     return encoders
 
 
@@ -41,9 +41,9 @@ def canonical(decoders: Array, encoders: Array, eigenvalues: Array) -> tuple[Arr
     """
     decoders, triangles = np.linalg.qr(decoders)
     encoders = triangles @ encoders
-    captured, rotation = np.linalg.eigh(swap(decoders) @ (eigenvalues[:, None] * decoders))
+    captured, rotation = np.linalg.eigh(decoders.mT @ (eigenvalues[:, None] * decoders))
     rotation = rotation[:, :, ::-1]
-    decoders, encoders = decoders @ rotation, swap(rotation) @ encoders
+    decoders, encoders = decoders @ rotation, rotation.mT @ encoders
     order = _by_code_variance(encoders, eigenvalues)
     decoders = np.take_along_axis(decoders, order[:, None, :], axis=2)
     encoders = np.take_along_axis(encoders, order[:, :, None], axis=1)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from modae.utils.arrays import Array, side_by_side, swap
+from modae.utils.arrays import Array
 
 
 class Terms(NamedTuple):
@@ -68,10 +68,10 @@ def linear_terms(decoders: Array, encoders: Array, covariance: Array) -> Terms:
     seen = encoders * covariance if covariance.ndim == 1 else encoders @ covariance
     total = covariance.sum() if covariance.ndim == 1 else np.trace(covariance)
     # tr(C_i Sigma C_i^T) = <A_i^T A_i, B_i Sigma B_i^T>, tr(C_i Sigma) = <B_i Sigma, A_i^T>
-    own = np.vdot(swap(decoders) @ decoders, seen @ swap(encoders))
-    overlap = np.vdot(seen, swap(decoders))
+    own = np.vdot(decoders.mT @ decoders, seen @ encoders.mT)
+    overlap = np.vdot(seen, decoders.mT)
     reconstruction = float(total + (own - 2.0 * overlap) / n_modules)
-    mean_product = side_by_side(decoders) @ encoders.reshape(-1, n_features) / n_modules
+    mean_product = np.hstack(list(decoders)) @ encoders.reshape(-1, n_features) / n_modules
     missed = np.eye(n_features) - mean_product
     weighted = missed * covariance if covariance.ndim == 1 else missed @ covariance
     error_of_mean = float(np.vdot(weighted, missed))
@@ -91,4 +91,4 @@ def linear_gradient(
     products = decoders @ encoders
     pull = (1.0 - diversity) * products + diversity * products.mean(axis=0)
     slope = (2.0 / n_modules) * (pull - np.eye(len(sigma))) @ sigma
-    return slope @ swap(encoders), swap(decoders) @ slope
+    return slope @ encoders.mT, decoders.mT @ slope

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from modae.core.subspaces import mean_projector
-from modae.utils.arrays import Array, swap
+from modae.core.frames import mean_projector
+from modae.utils.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,6 @@ def reduced_loss(stack: Array, variances: Array, diversity: float) -> tuple[floa
     unexplained = (1.0 - diversity) / diversity * (np.diag(inverse) - 1.0)
     gamma = (1.0 - diversity) * (inverse * variances) @ inverse
     pull = gamma @ frames
-    pull -= frames @ (swap(frames) @ pull)
-    gradient = -2.0 / len(frames) * swap(np.linalg.solve(triangles, swap(pull)))
+    pull -= frames @ (frames.mT @ pull)
+    gradient = -2.0 / len(frames) * np.linalg.solve(triangles, pull.mT).mT
     return float(variances @ unexplained), gradient.ravel()

@@ -10,8 +10,8 @@ import numpy as np
 from modae.core.allocation import Allocation, allocate, lower_bound
 from modae.core.attainability import is_unattainable
 from modae.core.encoders import canonical
+from modae.core.frames import mean_projector
 from modae.core.objective import Terms, linear_terms
-from modae.core.subspaces import mean_projector
 from modae.utils.arrays import Array
 
 ATTAINED, NOT_ATTAINABLE, UNDECIDED = "attained", "not attainable", "undecided"

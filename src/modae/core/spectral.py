@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from modae.core.encoders import best_encoders
+from modae.core.frames import module_subspaces
 from modae.core.polish import on_all_axes, perturbed, polish
 from modae.core.solution import CLOSED, Problem, Solution, conclude
-from modae.core.subspaces import module_subspaces
 from modae.utils.arrays import Array
 
 NOISE = 1e-2

@@ -1,4 +1,10 @@
-r"""Frames with a prescribed mean projector, by Newton's method on the orbit of right spectra.
+r"""Step 4: an allocation becomes M module subspaces.
+
+Wanted are orthonormal frames :math:`V_i` (K x H) with :math:`\frac1M\sum_i V_iV_i^T=\mathrm{diag}(p)`.
+The blocks of the allocation are independent targets: a module is the direct sum of its parts in each
+block. Inside a block, an axis with p = 1 belongs to every module, one with p = 0 to none. Two modules
+need no solver: each shell gives the pair :math:`\cos t\,e_k\pm\sin t\,e_l`. The rest is solved by
+Newton's method on the orbit of right spectra.
 
 Put the M frames side by side: :math:`V=[V_1\dots V_M]` (K x Mh). Two things are wanted of it:
 :math:`VV^T=M\,\mathrm{diag}(p)=:T` and :math:`V_i^TV_i=I`. Writing :math:`V=T^{1/2}U` with orthonormal
@@ -17,11 +23,13 @@ operator product costs two small batched multiplications, and five steps are typ
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from modae.utils.arrays import Array, apart, side_by_side, swap
+from modae.core.allocation import PEEL, Allocation, Block
+from modae.utils.arrays import Array
 
 TOLERANCE = 1e-7
 """Stop at this Frobenius residual: the loss is second order in it."""
@@ -31,6 +39,59 @@ MAX_HALVINGS = 10
 MAX_PRODUCTS = 40
 STALL_STEPS, STALL_GAIN = 4, 0.9
 """Far beyond the five or so steps of a target that has frames: they only end the hopeless ones."""
+
+
+@dataclass(frozen=True)
+class Subspaces:
+    """Frames (M, K', H) in the K' principal axes that any module uses, and their Newton steps."""
+
+    frames: Array
+    n_iter: int
+
+
+def module_subspaces(allocation: Allocation, n_modules: int, rng: np.random.Generator) -> Subspaces:
+    """Frames whose mean projector is diag(shares), or comes close where none has it exactly."""
+    n_components = sum(block.units for block in allocation.blocks)
+    frames = np.zeros((n_modules, len(allocation.shares), n_components))
+    column = n_iter = 0
+    for block in allocation.blocks:
+        part, steps = _block_frames(allocation.shares[block.axes], block, n_modules, rng)
+        frames[:, block.axes, column : column + block.units] = part
+        column += block.units
+        n_iter += steps
+    used = np.count_nonzero(allocation.shares > PEEL)  # shares fall: the used axes come first
+    return Subspaces(frames[:, :used], n_iter)
+
+
+def mean_projector(frames: Array) -> Array:
+    r""":math:`\bar P=\frac1M\sum_i V_iV_i^T`, of shape (K, K)."""
+    mean: Array = np.tensordot(frames, frames, axes=((0, 2), (0, 2))) / len(frames)
+    return mean
+
+
+def _block_frames(
+    shares: Array, block: Block, n_modules: int, rng: np.random.Generator
+) -> tuple[Array, int]:
+    if n_modules == 2 and block.units == 1:
+        return _pair(shares), 0
+    shared = np.flatnonzero(shares > 1.0 - PEEL)
+    split = np.flatnonzero((shares > PEEL) & (shares <= 1.0 - PEEL))
+    frames = np.zeros((n_modules, len(shares), block.units))
+    frames[:, shared, np.arange(len(shared))] = 1.0
+    units = block.units - len(shared)
+    if not units:
+        return frames, 0
+    part, steps = frames_with_mean_projector(shares[split], units, n_modules, rng)
+    frames[:, split, len(shared) :] = part
+    return frames, steps
+
+
+def _pair(shares: Array) -> Array:
+    """The parts of two modules in one shell: lines in a plane, with mean projector diag(p, 1-p)."""
+    if len(shares) == 1 or shares[1] <= PEEL:
+        return np.tile(np.eye(len(shares), 1), (2, 1, 1))
+    cosine, sine = np.sqrt(shares)
+    return np.array([[[cosine], [sine]], [[cosine], [-sine]]])
 
 
 def frames_with_mean_projector(
@@ -73,7 +134,7 @@ def _complements(frames: Array) -> Array:
 def _newton(frames: Array, root: Array) -> tuple[Array, int]:
     """Newton steps on U, from the U nearest to the given frames; ``root`` is T^(1/2)."""
     n_modules = len(frames)
-    frames, error = _measure(_orthonormal_rows(side_by_side(frames) / root), root, n_modules)
+    frames, error = _measure(_orthonormal_rows(_side_by_side(frames) / root), root, n_modules)
     history = [error]
     while error > TOLERANCE and len(history) <= MAX_STEPS and not _stalled(history):
         step, rows, frames = _newton_step(frames, root, error)
@@ -107,23 +168,23 @@ def _orthonormal_rows(rows: Array) -> Array:
 
 def _measure(rows: Array, root: Array, n_modules: int) -> tuple[Array, float]:
     """Frames of U, and how far they are from orthonormal."""
-    frames = apart(root * rows, n_modules)
+    frames = _apart(root * rows, n_modules)
     defect = _defect(frames)
     return frames, float(np.sqrt(np.vdot(defect, defect)))
 
 
 def _defect(frames: Array) -> Array:
-    return np.eye(frames.shape[2]) - swap(frames) @ frames
+    return np.eye(frames.shape[2]) - frames.mT @ frames
 
 
 def _newton_step(frames: Array, root: Array, error: float) -> tuple[Array, Array, Array]:
     """The step for U, with U and the frames rotated inside each module to suit the preconditioner."""
     target = root**2
-    stiffness, rotation = np.linalg.eigh(swap(frames) @ (target * frames))
+    stiffness, rotation = np.linalg.eigh(frames.mT @ (target * frames))
     frames = frames @ rotation
     multipliers = _conjugate_gradients(frames, stiffness, _defect(frames), error)
-    rows = side_by_side(frames) / root
-    pulled = side_by_side(frames @ multipliers) / root
+    rows = _side_by_side(frames) / root
+    pulled = _side_by_side(frames @ multipliers) / root
     step = target * pulled - (pulled @ rows.T) @ (target * rows)
     return step, rows, frames
 
@@ -161,7 +222,7 @@ def _conjugate_gradients(frames: Array, stiffness: Array, defect: Array, error: 
 
 def _own_sandwich(frames: Array) -> Array:
     """<E, G_ii E G_ii> for each symmetric unit matrix E of each module: the diagonal of the sandwich."""
-    own = swap(frames) @ frames
+    own = frames.mT @ frames
     diagonal = np.diagonal(own, axis1=1, axis2=2)
     products = diagonal[:, :, None] * diagonal[:, None, :]
     off = own * (1.0 - np.eye(own.shape[1]))
@@ -171,8 +232,20 @@ def _own_sandwich(frames: Array) -> Array:
 def _gram_sandwich(frames: Array) -> Callable[[Array], Array]:
     """The diagonal blocks of G L G as a function of L: through G, or through K x K if that is less."""
     n_modules, n_axes, units = frames.shape
-    flat = side_by_side(frames)
+    flat = _side_by_side(frames)
     if n_axes**2 < n_modules * units**2:
-        return lambda blocks: swap(frames) @ ((side_by_side(frames @ blocks) @ flat.T) @ frames)
+        return lambda blocks: frames.mT @ ((_side_by_side(frames @ blocks) @ flat.T) @ frames)
     gram = (flat.T @ flat).reshape(n_modules, units, n_modules * units)
-    return lambda blocks: gram @ apart((blocks @ gram).reshape(-1, n_modules * units), n_modules)
+    return lambda blocks: gram @ _apart((blocks @ gram).reshape(-1, n_modules * units), n_modules)
+
+
+def _side_by_side(frames: Array) -> Array:
+    """A stack (M, K, h) as one matrix (K, M*h): module after module."""
+    modules, axes, units = frames.shape
+    return frames.transpose(1, 0, 2).reshape(axes, modules * units)
+
+
+def _apart(matrix: Array, n_modules: int) -> Array:
+    """One matrix (K, M*h) as a stack (M, K, h)."""
+    stack = matrix.reshape(len(matrix), n_modules, -1).transpose(1, 0, 2)
+    return np.ascontiguousarray(stack)

@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 
 from modae.core.allocation import Allocation, Block, allocate
-from modae.core.subspaces import mean_projector, module_subspaces
-from modae.core.tight_frames import MAX_STEPS, frames_with_mean_projector
+from modae.core.frames import MAX_STEPS, frames_with_mean_projector, mean_projector, module_subspaces
 from oracles import random_frames
 from strategies import metamorphic, problems, seeds
 
