@@ -17,11 +17,10 @@ from sklearn.utils.estimator_checks import check_array_api_input, check_array_ap
 
 import modae
 from modae import BaggingAutoencoder, LinearModularAutoencoder, LinearModularRegressor, ModularClassifier
-from modae.data import namespaces
+from modae.data import devices
 from modae.data import rows as core_rows
-from modae.data.devices import DeviceArray
+from modae.data.devices import DeviceArray, place_of
 from modae.data.moments import moments_of_rows
-from modae.data.namespaces import place_of
 from modae.utils.parallel import in_threads
 from strategies import data_sets, metamorphic
 
@@ -89,13 +88,13 @@ def assert_same_model(model, expected, rtol):
 @pytest.fixture
 def brought(monkeypatch):
     """Shapes of all arrays that are brought to the host."""
-    shapes, fetch = [], namespaces._to_numpy
+    shapes, fetch = [], devices._to_numpy
 
     def spy(values, xp):
         shapes.append(tuple(values.shape))
         return fetch(values, xp)
 
-    monkeypatch.setattr(namespaces, "_to_numpy", spy)
+    monkeypatch.setattr(devices, "_to_numpy", spy)
     return shapes
 
 

@@ -6,8 +6,8 @@ from scipy import sparse
 from scipy.sparse import csc_array, csr_array
 
 from modae.data import rows as rows_module
-from modae.data.moments import Moments, moments_of_rows
-from modae.data.rows import column_sums
+from modae.data.devices import HOST
+from modae.data.moments import Moments, column_sums, moments_of_rows
 from oracles import moments_in_long_double
 from strategies import data_sets, metamorphic
 
@@ -61,7 +61,7 @@ def test_single_precision_is_as_good_as_its_digits(ratio):
 
 def test_long_sums_of_single_precision_are_added_in_double():
     block = np.full((200_000, 1), 0.1, dtype=np.float32)
-    assert column_sums(block)[0] == pytest.approx(200_000 * float(np.float32(0.1)), rel=1e-12)
+    assert column_sums(block, HOST)[0] == pytest.approx(200_000 * float(np.float32(0.1)), rel=1e-12)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e5])

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
-from modae.data.namespaces import on_host
+from modae.data.devices import on_host
 from modae.data.rows import Rows
 from modae.data.summary import Stream
 from modae.data.validation import rows_of, weights_of

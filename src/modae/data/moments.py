@@ -9,14 +9,14 @@ whole contract of in-memory, weighted, streamed and distributed fitting.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import singledispatch
+from typing import Any
 
 import numpy as np
-from scipy.sparse import sparray, spmatrix
+from scipy.sparse import issparse
 
+from modae.data.devices import HOST, Place, place_and_values
 from modae.data.rows import (
     Rows,
-    column_sums,
     entries_near_mean,
     full_columns,
     sample_of,
@@ -28,6 +28,9 @@ from modae.utils.arrays import FLOAT64, Array, Precision
 
 COMFORTABLE = {8: (1e-200, 1e200), 4: (1e-25, 1e25)}
 """Variances outside this range, by bytes of a number, are computed again in a unit of their own."""
+
+SUM_ROWS = 64
+"""So many float32 rows are added in float32: the error stays that of one of their products."""
 
 MERGE_ROWS = 32
 """Rows of two covariances that are added at a time."""
@@ -164,61 +167,62 @@ def _moments(rows: Rows, weights: Array | None, shift: Array, unit: float) -> Mo
     )
 
 
-@singledispatch
 def mean_products(rows: Rows, shift: Array, unit: float, weights: Array | None) -> tuple[Array, Array]:
     """Mean (D,) and mean product (D, D) of ``(rows - shift) / unit``, in float64."""
-    return _dense_products(rows, shift, unit, weights)
-
-
-def _dense_products(
-    rows: Array, shift: Array, unit: float, weights: Array | None
-) -> tuple[Array, Array]:
-    """Mean and mean product of the shifted rows in their unit, block by block."""
+    if issparse(rows):
+        rows = shifted_sparse(rows, shift, unit)
+        n_rows = rows.shape[0]
+        shares = np.full(n_rows, 1.0 / n_rows) if weights is None else weights / weights.sum()
+        weighted = rows.multiply(shares[:, None]).tocsr()
+        mean: Array = np.asarray(weighted.sum(axis=0)).ravel()
+        return mean, (rows.T @ weighted).toarray()
+    place, _ = place_and_values(rows)
     if weights is None:
-        weight = float(len(rows))
-        parts = ((column_sums(block), block.T @ block) for block in shifted_blocks(rows, shift, unit))
+        weight = float(rows.shape[0])
+        blocks = ((column_sums(block, place), block) for block in shifted_blocks(rows, shift, unit))
     else:
         weight = float(weights.sum())
-        blocks = weighted_blocks(rows, shift, unit, weights)
-        parts = ((roots @ block, block.T @ block) for block, roots in blocks)
-    total, products = (first.astype(np.float64, copy=False) for first in next(parts))
+        blocks = (
+            (place.send(roots, place.precise) @ place.cast(block, place.precise), block)
+            for block, roots in weighted_blocks(rows, shift, unit, weights)
+        )
+    # A block is multiplied in the precision of the rows, and blocks are added in float64.
+    parts = ((place.in_double(sums), place.in_double(block.T @ block)) for sums, block in blocks)
+    total, products = next(parts)
     for block_total, block_products in parts:
         total += block_total
         products += block_products
+    products = place.to_host(products)
     products /= weight
-    return total / weight, products
+    return place.to_host(total) / weight, products
 
 
-@mean_products.register(sparray)
-@mean_products.register(spmatrix)
-def _sparse_products(
-    rows: Rows, shift: Array, unit: float, weights: Array | None
-) -> tuple[Array, Array]:
-    """The same for rows that stay sparse."""
-    rows = shifted_sparse(rows, shift, unit)
-    shares = np.full(rows.shape[0], 1.0 / rows.shape[0]) if weights is None else weights / weights.sum()
-    weighted = rows.multiply(shares[:, None]).tocsr()
-    mean: Array = np.asarray(weighted.sum(axis=0)).ravel()
-    return mean, (rows.T @ weighted).toarray()
+def column_sums(block: Any, place: Place) -> Any:
+    """Column sums in the best precision. BLAS adds few rows at a time in their own, and quickly."""
+    if place is not HOST:
+        return place.xp.sum(block, axis=0, dtype=getattr(place.xp, place.precise.name))
+    height = len(block) if block.dtype == np.float64 else SUM_ROWS
+    ones = np.ones(height, block.dtype)
+    total: Array = np.zeros(block.shape[1])
+    for start in range(0, len(block), height):
+        part = block[start : start + height]
+        total += ones[: len(part)] @ part
+    return total
 
 
-@singledispatch
 def first_shift(rows: Rows) -> Array:
     """Entries near the mean of each column, or 0 for dense rows where a shift would not pay.
 
     Cancellation grows with |mean|^2 / variance. Where that is below 10, a shift would save one digit
     at most, and no shift saves a pass over the data.
     """
-    sample = sample_of(rows).astype(np.float64)
-    mean = (sample / len(sample)).sum(axis=0)
-    variance = np.square(sample - mean).mean(axis=0).sum()
-    if np.square(mean).sum() <= 10.0 * variance:
-        return np.zeros(rows.shape[1], rows.dtype)
+    if not issparse(rows):
+        sample = sample_of(rows).astype(np.float64)
+        mean = (sample / len(sample)).sum(axis=0)
+        variance = np.square(sample - mean).mean(axis=0).sum()
+        if np.square(mean).sum() <= 10.0 * variance:
+            return np.zeros(rows.shape[1], rows.dtype)
     return entries_near_mean(rows)
-
-
-first_shift.register(sparray, entries_near_mean)
-first_shift.register(spmatrix, entries_near_mean)
 
 
 def _is_near_mean(moments: Moments) -> bool:
@@ -226,36 +230,21 @@ def _is_near_mean(moments: Moments) -> bool:
     return moments.cancelled <= 1e3 * abs(float(np.trace(moments.covariance)))
 
 
-@singledispatch
 def _better_shift(rows: Rows, moments: Moments) -> Array:
     """The mean found in a first pass, in the precision of the rows; sparse rows stay sparse."""
     mean: Array = moments.mean.astype(rows.dtype)
-    return mean
-
-
-@_better_shift.register(sparray)
-@_better_shift.register(spmatrix)
-def _(rows: Rows, moments: Moments) -> Array:
-    return np.where(full_columns(rows), moments.mean.astype(rows.dtype), 0.0)
+    return np.where(full_columns(rows), mean, 0.0) if issparse(rows) else mean
 
 
 def largest_spread(rows: Rows) -> float:
     """Half the largest distance of two entries of a column."""
-    low, high = extremes(rows)
+    if issparse(rows):
+        low, high = rows.min(axis=0).toarray(), rows.max(axis=0).toarray()
+    else:
+        place, values = place_and_values(rows)
+        low, high = (place.to_host(find(values, axis=0)) for find in (place.xp.min, place.xp.max))
     halves = np.asarray(high, np.float64) / 2.0 - np.asarray(low, np.float64) / 2.0
     return float(halves.max(initial=0.0))
-
-
-@singledispatch
-def extremes(rows: Rows) -> tuple[Array, Array]:
-    """Smallest and largest entry of each column."""
-    return rows.min(axis=0), rows.max(axis=0)
-
-
-@extremes.register(sparray)
-@extremes.register(spmatrix)
-def _(rows: Rows) -> tuple[Array, Array]:
-    return rows.min(axis=0).toarray(), rows.max(axis=0).toarray()
 
 
 def unit_of(spread: float, dtype: Precision = FLOAT64) -> float:

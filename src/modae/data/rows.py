@@ -1,24 +1,21 @@
 r"""Products with centred rows of any kind, without ever forming the centred matrix.
 
-Dense rows are shifted block by block in one buffer. For sparse rows the mean is a rank-one correction:
-:math:`(X-\mathbf 1\mu^T)B=XB-\mathbf 1(\mu^TB)`, so they stay sparse.
-
-What is asked of rows is an open function (``singledispatch``) with an implementation for each kind: the
-first one is for dense NumPy rows, and the one below it for sparse rows. A third kind, rows on a device,
-is in :mod:`modae.data.devices`.
+Dense rows, of NumPy or of another namespace (:mod:`modae.data.devices`), are shifted block by block. For
+sparse rows the mean is a rank-one correction: :math:`(X-\mathbf 1\mu^T)B=XB-\mathbf 1(\mu^TB)`, so they
+stay sparse.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import singledispatch
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.sparse import sparray, spmatrix
+from scipy.sparse import issparse
 
-from modae.utils.arrays import Array, Precision
+from modae.data.devices import HOST, on_host, place_and_values, same_place
+from modae.utils.arrays import FLOAT64, Array, Precision
 
 Rows: TypeAlias = Any
 """A matrix of rows (n, D): a NumPy array, a scipy sparse matrix or array in CSR or CSC form without
@@ -27,8 +24,8 @@ duplicate entries, or a :class:`modae.data.devices.DeviceArray`."""
 BLOCK_BYTES = 1 << 26
 """Dense rows are shifted and multiplied in blocks of about this size."""
 
-SUM_ROWS = 64
-"""So many float32 rows are added in float32: the error stays that of one of their products."""
+SINGLE_ROWS = 4096
+"""Rows in a block, at most, for a device without float64: so few can be added up in float32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +44,10 @@ class KeptRows:
     @property
     def nbytes(self) -> int:
         """Bytes of the rows."""
-        return bytes_of(self.rows)
+        rows = self.rows
+        if issparse(rows):
+            return int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
+        return int(rows.nbytes)
 
     @property
     def shares(self) -> Array:
@@ -65,25 +65,7 @@ class KeptRows:
 
     def on_host(self) -> KeptRows:
         """The same rows as NumPy or scipy knows them."""
-        return replace(self, rows=on_host(self.rows))
-
-
-@singledispatch
-def bytes_of(rows: Rows) -> int:
-    """Bytes that the rows take."""
-    return int(rows.nbytes)
-
-
-@bytes_of.register(sparray)
-@bytes_of.register(spmatrix)
-def _(rows: Rows) -> int:
-    return int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
-
-
-@singledispatch
-def on_host(rows: Rows) -> Rows:
-    """The rows as NumPy or scipy knows them: most are already."""
-    return rows
+        return KeptRows(on_host(self.rows), self.weights)
 
 
 def row_blocks(rows: Rows) -> Iterator[slice]:
@@ -95,95 +77,86 @@ def row_blocks(rows: Rows) -> Iterator[slice]:
 
 def block_height(rows: Rows) -> int:
     """Rows in a block."""
-    return max(1, BLOCK_BYTES // int(rows.itemsize * rows.shape[1]))
+    height = max(1, BLOCK_BYTES // int(rows.dtype.itemsize * rows.shape[1]))
+    return height if place_and_values(rows)[0].precise == FLOAT64 else min(height, SINGLE_ROWS)
 
 
-def shifted_blocks(rows: Array, shift: Array, unit: float = 1.0) -> Iterator[Array]:
-    """Blocks of ``(rows - shift) / unit`` in one reused buffer; the rows themselves if that is all."""
+def shifted_blocks(rows: Rows, shift: Array, unit: float = 1.0) -> Iterator[Any]:
+    """Blocks of ``(rows - shift) / unit``; the rows themselves if that is all.
+
+    On the host all blocks use one buffer, so a block is gone when the next one is asked for.
+    """
+    place, values = place_and_values(rows)
     if unit == 1.0 and not shift.any():
-        yield from (rows[cut] for cut in row_blocks(rows))
+        yield from (values[cut, ...] for cut in row_blocks(rows))
         return
-    buffer = np.empty((min(len(rows), block_height(rows)), rows.shape[1]), rows.dtype)
+    away = place.send(shift, rows.dtype)
+    if place is not HOST:
+        for cut in row_blocks(rows):
+            block = values[cut, ...] - away
+            yield block if unit == 1.0 else block / unit
+        return
+    buffer = np.empty((min(len(values), block_height(rows)), values.shape[1]), values.dtype)
     for cut in row_blocks(rows):
-        block = rows[cut]
-        block = np.subtract(block, shift, out=buffer[: len(block)])
-        yield _divided(block, unit)
+        block = np.subtract(values[cut], away, out=buffer[: cut.stop - cut.start])
+        if unit != 1.0:
+            block /= block.dtype.type(unit)
+        yield block
 
 
 def weighted_blocks(
-    rows: Array, shift: Array, unit: float, weights: Array
-) -> Iterator[tuple[Array, Array]]:
+    rows: Rows, shift: Array, unit: float, weights: Array
+) -> Iterator[tuple[Any, Array]]:
     """Blocks of ``roots * (rows - shift) / unit`` for the rows of positive weight, with the roots."""
+    place, _ = place_and_values(rows)
     present = np.flatnonzero(weights)
     roots = np.sqrt(weights[present])
     height = block_height(rows)
     for start in range(0, len(present), height):
         part = roots[start : start + height]
-        block = rows[present[start : start + height]]
-        if shift.any():
-            block -= shift
-        block = _divided(block, unit)
-        block *= part.astype(rows.dtype)[:, None]
-        yield block, part
+        chosen = rows[present[start : start + height]]
+        (block,) = shifted_blocks(chosen, shift, unit)
+        yield block * place.send(part[:, None], rows.dtype), part
 
 
-def _divided(block: Array, unit: float) -> Array:
-    if unit != 1.0:
-        block /= block.dtype.type(unit)
-    return block
+def centred_product(rows: Rows, mean: Array, matrix: Array) -> Any:
+    """(rows - mean) @ matrix, in the precision of the rows, where the rows are."""
+    if issparse(rows):
+        matrix = matrix.astype(rows.dtype, copy=False)
+        product: Array = np.asarray(rows @ matrix)
+        product -= mean.astype(rows.dtype, copy=False) @ matrix
+        return product
+    place, _ = place_and_values(rows)
+    there = place.send(matrix, rows.dtype)
+    parts = [block @ there for block in shifted_blocks(rows, mean)]
+    return same_place(rows, parts[0] if len(parts) == 1 else place.xp.concat(parts))
 
 
-@singledispatch
-def centred_product(rows: Rows, mean: Array, matrix: Array) -> Array:
-    """(rows - mean) @ matrix, in the precision of the rows."""
-    matrix = matrix.astype(rows.dtype, copy=False)
-    mean = mean.astype(rows.dtype, copy=False)
-    product = np.empty((rows.shape[0], matrix.shape[1]), rows.dtype)
-    for cut, block in zip(row_blocks(rows), shifted_blocks(rows, mean), strict=True):
-        product[cut] = block @ matrix
-    return product
-
-
-@centred_product.register(sparray)
-@centred_product.register(spmatrix)
-def _(rows: Rows, mean: Array, matrix: Array) -> Array:
-    matrix = matrix.astype(rows.dtype, copy=False)
-    product: Array = np.asarray(rows @ matrix)
-    product -= mean.astype(rows.dtype, copy=False) @ matrix
-    return product
-
-
-@singledispatch
 def centred_adjoint(rows: Rows, mean: Array, matrix: Array) -> Array:
-    """(rows - mean)^T @ matrix in float64, for a matrix with one row for each of the rows."""
+    """(rows - mean)^T @ matrix in float64, for rows on the host and a matrix with as many rows."""
+    if issparse(rows):
+        adjoint: Array = np.asarray(rows.T @ matrix) - np.outer(mean, matrix.sum(axis=0))
+        return adjoint
     total = np.zeros((rows.shape[1], matrix.shape[1]))
     for cut, block in zip(row_blocks(rows), shifted_blocks(rows, mean), strict=True):
         total += block.T @ matrix[cut]
     return total
 
 
-@centred_adjoint.register(sparray)
-@centred_adjoint.register(spmatrix)
-def _(rows: Rows, mean: Array, matrix: Array) -> Array:
-    adjoint: Array = np.asarray(rows.T @ matrix) - np.outer(mean, matrix.sum(axis=0))
-    return adjoint
+def centred_squares(rows: Rows, mean: Array) -> Any:
+    """Squared length of each centred row, in float64 or the best precision of a device."""
+    if issparse(rows):
+        return _sparse_squares(rows.tocsr(), mean.astype(np.float64, copy=False))
+    place, _ = place_and_values(rows)
+    squares = []
+    for block in shifted_blocks(rows, mean):
+        precise = place.cast(block, place.precise)
+        squares.append(place.xp.vecdot(precise, precise))
+    return same_place(rows, squares[0] if len(squares) == 1 else place.xp.concat(squares))
 
 
-@singledispatch
-def centred_squares(rows: Rows, mean: Array) -> Array:
-    """Squared length of each centred row, in float64."""
-    squares = [
-        np.einsum("nd,nd->n", block, block, dtype=np.float64)
-        for block in shifted_blocks(rows, mean.astype(rows.dtype, copy=False))
-    ]
-    return np.concatenate(squares)
-
-
-@centred_squares.register(sparray)
-@centred_squares.register(spmatrix)
-def _(rows: Rows, mean: Array) -> Array:
+def _sparse_squares(rows: Rows, mean: Array) -> Array:
     """Entries that are there one by one, those that are not by what is left of |mean|^2."""
-    rows, mean = rows.tocsr(), mean.astype(np.float64, copy=False)
     there = rows.astype(np.float64)
     there.data = (there.data - mean[there.indices]) ** 2
     absent = rows.astype(np.float64)
@@ -194,18 +167,6 @@ def _(rows: Rows, mean: Array) -> Array:
     return squares
 
 
-def column_sums(block: Array) -> Array:
-    """Column sums in float64. BLAS adds few rows at a time in their own precision, and quickly."""
-    height = len(block) if block.dtype == np.float64 else SUM_ROWS
-    ones = np.ones(height, block.dtype)
-    total: Array = np.zeros(block.shape[1])
-    for start in range(0, len(block), height):
-        part = block[start : start + height]
-        total += ones[: len(part)] @ part
-    return total
-
-
-@singledispatch
 def entries_near_mean(rows: Rows) -> Array:
     """One entry of each column to subtract from it: exact, so a constant column becomes exactly 0.
 
@@ -213,26 +174,22 @@ def entries_near_mean(rows: Rows) -> Array:
     without a missing entry, and 0 in the others: there |mean|^2 cannot be much larger than the
     variance, and a shift would fill the column.
     """
-    sample = np.asarray(sample_of(rows))
+    if issparse(rows):
+        csc = rows.tocsc()
+        full = full_columns(rows)
+        entries: Array = np.zeros(rows.shape[1], rows.dtype)
+        entries[full] = csc.data[csc.indptr[:-1][full]]
+        return entries
+    sample = sample_of(rows)
     middle = (sample.astype(np.float64) / len(sample)).sum(axis=0)
     nearest = np.abs(sample / 2.0 - middle / 2.0).argmin(axis=0)
     nearest_row: Array = np.take_along_axis(sample, nearest[None], axis=0)[0]
     return nearest_row
 
 
-@entries_near_mean.register(sparray)
-@entries_near_mean.register(spmatrix)
-def _(rows: Rows) -> Array:
-    csc = rows.tocsc()
-    full = full_columns(rows)
-    entries: Array = np.zeros(rows.shape[1], rows.dtype)
-    entries[full] = csc.data[csc.indptr[:-1][full]]
-    return entries
-
-
-def sample_of(rows: Rows) -> Rows:
-    """Some 256 dense rows from all over; the same from a sample."""
-    return rows[:: max(1, rows.shape[0] // 256)]
+def sample_of(rows: Rows) -> Array:
+    """Some 256 dense rows from all over, on the host."""
+    return np.asarray(on_host(rows[:: max(1, rows.shape[0] // 256)]))
 
 
 def full_columns(rows: Rows) -> Array:
@@ -243,24 +200,16 @@ def full_columns(rows: Rows) -> Array:
 
 def mean_row(rows: Rows, weights: Array | None = None) -> Array:
     """Weighted mean of the rows in float64, exact for constant columns."""
-    shift = entries_near_mean(rows)
-    mean: Array = shift.astype(np.float64) + mean_of_shifted(rows, shift, KeptRows(rows, weights).shares)
-    return mean
-
-
-@singledispatch
-def mean_of_shifted(rows: Rows, shift: Array, shares: Array) -> Array:
-    """The product ``shares @ (rows - shift)`` in float64, for a shift in the precision of the rows."""
-    offset = np.zeros(rows.shape[1])
-    for cut, block in zip(row_blocks(rows), shifted_blocks(rows, shift), strict=True):
-        offset += shares[cut] @ block
-    return offset
-
-
-@mean_of_shifted.register(sparray)
-@mean_of_shifted.register(spmatrix)
-def _(rows: Rows, shift: Array, shares: Array) -> Array:
-    mean: Array = np.asarray(shares @ shifted_sparse(rows, shift.astype(np.float64))).ravel()
+    shift, shares = entries_near_mean(rows), KeptRows(rows, weights).shares
+    if issparse(rows):
+        offset = np.asarray(shares @ shifted_sparse(rows, shift.astype(np.float64))).ravel()
+    else:
+        place, _ = place_and_values(rows)
+        offset = np.zeros(rows.shape[1])
+        for cut, block in zip(row_blocks(rows), shifted_blocks(rows, shift), strict=True):
+            part = place.send(shares[cut], place.precise) @ place.cast(block, place.precise)
+            offset += place.to_host(place.in_double(part))
+    mean: Array = shift.astype(np.float64) + offset
     return mean
 
 

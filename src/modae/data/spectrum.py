@@ -10,9 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import issparse
 
-from modae.data.moments import Moments, out_of_range
-from modae.utils.arrays import Array, Precision
+from modae.data.moments import Moments, largest_spread, out_of_range, unit_of
+from modae.data.rows import KeptRows, centred_adjoint, entries_near_mean, shifted_sparse
+from modae.utils.arrays import FLOAT64, Array, Precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +92,38 @@ def spectrum_of_moments(moments: Moments, n_axes: int | None = None) -> Spectrum
     total = float(np.trace(covariance))
     spectrum = Spectrum(moments.mean, axes, eigenvalues[::-1][:n_axes], total, moments.unit)
     return tidy(spectrum, moments.dtype, moments.cancelled)
+
+
+def spectrum_of_gram(kept: KeptRows, n_axes: int | None = None) -> Spectrum:
+    """The exact spectrum of fewer rows than features, from their n x n Gram matrix: no D x D matrix.
+
+    The Gram matrix of the centred rows has the same non-zero eigenvalues as their covariance, and its
+    eigenvectors :math:`v_k` are combinations of rows that give the principal axes :math:`X^Tv_k`. These
+    lose orthogonality where eigenvalues are tiny, so one QR restores it; the falling order keeps the
+    error in the tiny ones. Rows on a device are brought to the host.
+    """
+    kept = kept.on_host()
+    shares = kept.shares
+    unit = unit_of(largest_spread(kept.rows))
+    shift = entries_near_mean(kept.rows).astype(np.float64)
+    if issparse(kept.rows):  # stays sparse: the mean is taken off the products
+        rows = shifted_sparse(kept.rows, shift, unit)
+        offset: Array = np.asarray(shares @ rows).ravel()
+        rest, products = offset, (rows @ rows.T).toarray()
+    else:
+        rows = (kept.rows - shift) / unit
+        offset = shares @ rows
+        rows -= offset
+        rest, products = np.zeros_like(offset), rows @ rows.T
+    inner = np.asarray(rows @ rest)
+    roots = np.sqrt(shares)[:, None]
+    gram = roots * (products - inner[:, None] - inner + rest @ rest) * roots.T
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    leading = slice(None, None if n_axes is None else -n_axes - 1, -1)
+    axes = np.linalg.qr(centred_adjoint(rows, rest, roots * vectors[:, leading]))[0].T
+    total = float(np.trace(gram))
+    spectrum = Spectrum(shift + offset * unit, axes, eigenvalues[leading], total, unit)
+    return tidy(spectrum, FLOAT64, cancelled=float(rest @ rest))
 
 
 def tidy(spectrum: Spectrum, dtype: Precision, cancelled: float = 0.0) -> Spectrum:

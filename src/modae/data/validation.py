@@ -13,14 +13,21 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import validate_data
 
-from modae.data.devices import DeviceArray, Place
-from modae.data.namespaces import MEMORY, on_host, place_of, remember_place, without_gradient
+from modae.data.devices import (
+    FIT_DEVICE,
+    DeviceArray,
+    Place,
+    on_host,
+    place_of,
+    remember_place,
+    without_gradient,
+)
 from modae.data.rows import Rows
 from modae.utils.arrays import FLOAT64, Array
 
 FLOATS = (np.float64, np.float32)
 
-COLUMNS = ("n_features_in_", "feature_names_in_", MEMORY)
+COLUMNS = ("n_features_in_", "feature_names_in_", FIT_DEVICE)
 """What an estimator remembers of the columns and the place of the rows it was fitted to."""
 
 

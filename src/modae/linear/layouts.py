@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from modae.core.solution import ATTAINED, NOT_ATTAINABLE, UNDECIDED, Solution
+from modae.data.devices import FIT_DEVICE
 from modae.data.moments import Moments
-from modae.data.namespaces import MEMORY
 from modae.data.rows import KeptRows
 from modae.data.spectrum import Spectrum
 from modae.data.summary import Stream
@@ -195,7 +195,7 @@ AUTOENCODER = Layout(
     LinearModularAutoencoder,
     {**known_features(), "_model": Record(LINEAR_MODEL)},
     optional=OPTIONAL_NAMES,
-    covers=frozenset({MEMORY}),
+    covers=frozenset({FIT_DEVICE}),
 )
 
 
@@ -216,7 +216,7 @@ BAGGING = Layout(
     },
     optional=OPTIONAL_NAMES,
     make=_make_bagging,
-    covers=frozenset({"_model", MEMORY}),
+    covers=frozenset({"_model", FIT_DEVICE}),
 )
 
 LEAST_SQUARES = Layout(

@@ -11,9 +11,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from modae.data import by_rows, codes_of, gather, rows_of
-from modae.data.devices import given
+from modae.data.devices import check_same_place, remember_place, unwrap
 from modae.data.encoding import by_module, encode, mean_reconstruction, reconstructions, row_losses
-from modae.data.namespaces import check_same_place, remember_place
 from modae.data.rows import Rows
 from modae.linear.notebook import KeyFigures, modules_text
 from modae.utils.arrays import Array
@@ -50,7 +49,7 @@ class LinearModules(KeyFigures, TransformerMixin, BaseEstimator):
         codes : ndarray of shape (n_samples, n_modules * n_components)
         """
         modules, rows = self._modules_and_rows(X, "transform")
-        return given(encode(rows, modules.mean, modules.encoders))
+        return unwrap(encode(rows, modules.mean, modules.encoders))
 
     @by_rows(axis=1)
     def transform_modules(self, X: Any) -> Array:
@@ -66,7 +65,7 @@ class LinearModules(KeyFigures, TransformerMixin, BaseEstimator):
         """
         modules, rows = self._modules_and_rows(X, "transform_modules")
         codes = encode(rows, modules.mean, modules.encoders)
-        return given(by_module(codes, len(modules.encoders)))
+        return unwrap(by_module(codes, len(modules.encoders)))
 
     @by_rows()
     def inverse_transform(self, X: Any) -> Array:
@@ -89,7 +88,7 @@ class LinearModules(KeyFigures, TransformerMixin, BaseEstimator):
                 f"X must have n_modules * n_components = {width} columns, as transform returns them, "
                 f"got {codes.shape[1]}."
             )
-        return given(mean_reconstruction(codes, modules.mean, modules.decoders))
+        return unwrap(mean_reconstruction(codes, modules.mean, modules.decoders))
 
     @by_rows(axis=1)
     def reconstruct_modules(self, X: Any) -> Array:
@@ -105,7 +104,7 @@ class LinearModules(KeyFigures, TransformerMixin, BaseEstimator):
         """
         modules, rows = self._modules_and_rows(X, "reconstruct_modules")
         codes = encode(rows, modules.mean, modules.encoders)
-        return given(reconstructions(codes, modules.mean, modules.decoders))
+        return unwrap(reconstructions(codes, modules.mean, modules.decoders))
 
     @by_rows()
     def score_samples(self, X: Any) -> Array:
@@ -120,7 +119,7 @@ class LinearModules(KeyFigures, TransformerMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,)
         """
         modules, rows = self._modules_and_rows(X, "score_samples")
-        return -given(row_losses(rows, *modules))
+        return -unwrap(row_losses(rows, *modules))
 
     def score(self, X: Any, y: object = None) -> float:
         """Mean of ``score_samples``: minus the loss. Compares models at one diversity only.
