@@ -11,13 +11,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from modae import __version__
-from modae.onnx.extras import require
 from modae.utils.atomic import atomic_write
+from modae.utils.extras import require
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, ValueInfoProto
+    from onnx import ModelProto
 
-    from modae.onnx.answers import Answer
     from modae.onnx.graph import Graph
 
 
@@ -95,70 +94,50 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
 
 def onnx_model(estimator: Any) -> ModelProto:
     """The model that :func:`export_onnx` writes, checked."""
-    onnx = require("onnx")
-    from modae.onnx.answers import Table
-    from modae.onnx.ensembles import answer_of
-    from modae.onnx.graph import INPUT, Graph
+    onnx = require("onnx", extra="onnx", purpose="Export to ONNX")
+    from modae.onnx.conversion import convert
+    from modae.onnx.graph import INPUT, Features, Graph, refusal
 
-    width, graph = _n_features(estimator), Graph()
-    answer = answer_of(graph, estimator, Table(INPUT, width), type(estimator).__name__)
-    model = graph.model(_outputs(graph, answer), width)
+    if not hasattr(estimator, "n_features_in_"):
+        first = estimator.steps[0][1] if hasattr(estimator, "steps") else estimator
+        raise refusal(
+            type(first).__name__,
+            "it does not read a table of numbers with a fixed number of columns; export what comes "
+            "after it.",
+        )
+    width, graph = int(estimator.n_features_in_), Graph()
+    answer = convert(graph, estimator, Features(INPUT, width))
+    _add_outputs(graph, answer)
+    model = graph.model(width)
     _describe(model, estimator, answer)
     onnx.checker.check_model(model, full_check=True)
     return model
 
 
-def _n_features(estimator: Any) -> int:
-    """Columns of X."""
-    width = getattr(estimator, "n_features_in_", None)
-    if width is None:
-        first = estimator.steps[0][1] if hasattr(estimator, "steps") else estimator
-        raise ValueError(
-            f"{type(first).__name__} cannot be converted to ONNX: it does not read a table of numbers "
-            "with a fixed number of columns; export what comes after it."
-        )
-    return int(width)
+def _add_outputs(graph: Graph, answer: Any) -> None:
+    """Give the answer its public names."""
+    from modae.onnx.graph import Features, Regression
 
-
-def _outputs(graph: Graph, answer: Answer) -> list[ValueInfoProto]:
-    """Give the answer its public names, and say their types and shapes."""
-    from modae.onnx.answers import Classification, Modules, Regression
-
-    if isinstance(answer, Classification):
-        return _classifier_outputs(graph, answer)
+    if isinstance(answer, Features):
+        graph.output("codes", answer.name, np.float32, answer.width)
+        return
     if isinstance(answer, Regression):
-        shape = answer.target_shape
-        graph.named("prediction", graph.reshaped(answer.prediction, -1, *shape))
-        return [graph.output("prediction", np.float32, *shape)]
-    codes = answer.side_by_side(graph) if isinstance(answer, Modules) else answer
-    graph.named("codes", codes.name)
-    return [graph.output("codes", np.float32, codes.width)]
-
-
-def _classifier_outputs(graph: Graph, answer: Any) -> list[ValueInfoProto]:
-    words = _are_words(answer.classes)
-    known = graph.words(answer.classes) if words else graph.numbers(answer.classes, np.int64)
-    graph.named("label", graph.add("Gather", known, answer.winner))
-    outputs = [graph.output("label", object if words else np.int64)]
+        prediction = graph.add("Reshape", answer.prediction, [-1, *answer.target_shape])
+        graph.output("prediction", prediction, np.float32, *answer.target_shape)
+        return
+    numbers = answer.classes.dtype.kind in "iubf"
+    if not numbers and not all(isinstance(each, str) for each in answer.classes):
+        raise ValueError(f"labels must be numbers or strings in ONNX, got {answer.classes[0]!r}.")
+    dtype = np.int64 if numbers else object
+    labels = graph.constant(answer.classes.astype(dtype), dtype)
+    graph.output("label", graph.add("Gather", labels, answer.winner), dtype)
     if answer.probabilities is not None:
-        graph.named("probabilities", answer.probabilities)
-        outputs.append(graph.output("probabilities", np.float32, len(answer.classes)))
-    return outputs
+        graph.output("probabilities", answer.probabilities, np.float32, len(answer.classes))
 
 
-def _are_words(classes: np.ndarray) -> bool:
-    if classes.dtype.kind in "iubf":
-        return False
-    if all(isinstance(each, str) for each in classes):
-        return True
-    raise ValueError(f"labels must be numbers or strings in ONNX, got {classes[0]!r}.")
-
-
-def _describe(model: ModelProto, estimator: Any, answer: Answer) -> None:
+def _describe(model: ModelProto, estimator: Any, answer: Any) -> None:
     """Where it comes from, what the columns of X are called, and which classes there are."""
     from onnx import helper
-
-    from modae.onnx.answers import Classification
 
     kind = type(estimator).__name__
     model.producer_name, model.producer_version = "modae", __version__
@@ -167,6 +146,6 @@ def _describe(model: ModelProto, estimator: Any, answer: Answer) -> None:
     notes = {"modae": __version__, "class": kind}
     if hasattr(estimator, "feature_names_in_"):
         notes["feature_names"] = json.dumps([str(name) for name in estimator.feature_names_in_])
-    if isinstance(answer, Classification):
+    if hasattr(answer, "classes"):
         notes["classes"] = json.dumps(answer.classes.tolist())
     helper.set_model_props(model, notes)
