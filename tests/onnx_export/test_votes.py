@@ -28,8 +28,8 @@ from modae import (
     NearestNeighborClassifier,
 )
 from modae.ensembles.votes import decide, vote_shares
-from modae.onnx.conversion import vote, with_classes
 from modae.onnx.graph import Classification, Graph
+from modae.onnx.votes import vote, with_classes
 from onnx_export.parts import CLOSE, REQUIRED, assert_same_labels, digits, ensemble, outputs_of
 
 pytestmark = pytest.mark.filterwarnings(

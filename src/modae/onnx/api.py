@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from modae import __version__
 from modae.utils.atomic import atomic_write
 from modae.utils.extras import require
-
-if TYPE_CHECKING:
-    from onnx import ModelProto
-
-    from modae.onnx.graph import Graph
 
 
 def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -87,65 +79,9 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise TypeError(f"estimator must be a fitted estimator, got {estimator!r:.60}.")
     check_is_fitted(estimator)
+    require("onnx", extra="onnx", purpose="Export to ONNX")
+    from modae.onnx.conversion import onnx_model
+
     model = onnx_model(estimator)
     with atomic_write(Path(path).expanduser()) as file:
         file.write(model.SerializeToString())
-
-
-def onnx_model(estimator: Any) -> ModelProto:
-    """The model that :func:`export_onnx` writes, checked."""
-    onnx = require("onnx", extra="onnx", purpose="Export to ONNX")
-    from modae.onnx.conversion import convert
-    from modae.onnx.graph import INPUT, Features, Graph, refusal
-
-    if not hasattr(estimator, "n_features_in_"):
-        first = estimator.steps[0][1] if hasattr(estimator, "steps") else estimator
-        raise refusal(
-            type(first).__name__,
-            "it does not read a table of numbers with a fixed number of columns; export what comes "
-            "after it.",
-        )
-    width, graph = int(estimator.n_features_in_), Graph()
-    answer = convert(graph, estimator, Features(INPUT, width))
-    _add_outputs(graph, answer)
-    model = graph.model(width)
-    _describe(model, estimator, answer)
-    onnx.checker.check_model(model, full_check=True)
-    return model
-
-
-def _add_outputs(graph: Graph, answer: Any) -> None:
-    """Give the answer its public names."""
-    from modae.onnx.graph import Features, Regression
-
-    if isinstance(answer, Features):
-        graph.output("codes", answer.name, np.float32, answer.width)
-        return
-    if isinstance(answer, Regression):
-        prediction = graph.add("Reshape", answer.prediction, [-1, *answer.target_shape])
-        graph.output("prediction", prediction, np.float32, *answer.target_shape)
-        return
-    numbers = answer.classes.dtype.kind in "iubf"
-    if not numbers and not all(isinstance(each, str) for each in answer.classes):
-        raise ValueError(f"labels must be numbers or strings in ONNX, got {answer.classes[0]!r}.")
-    dtype = np.int64 if numbers else object
-    labels = graph.constant(answer.classes.astype(dtype), dtype)
-    graph.output("label", graph.add("Gather", labels, answer.winner), dtype)
-    if answer.probabilities is not None:
-        graph.output("probabilities", answer.probabilities, np.float32, len(answer.classes))
-
-
-def _describe(model: ModelProto, estimator: Any, answer: Any) -> None:
-    """Where it comes from, what the columns of X are called, and which classes there are."""
-    from onnx import helper
-
-    kind = type(estimator).__name__
-    model.producer_name, model.producer_version = "modae", __version__
-    names = ", ".join(output.name for output in model.graph.output)
-    model.doc_string = f"{kind} of modae {__version__}: float32 rows X in, {names} out."
-    notes = {"modae": __version__, "class": kind}
-    if hasattr(estimator, "feature_names_in_"):
-        notes["feature_names"] = json.dumps([str(name) for name in estimator.feature_names_in_])
-    if hasattr(answer, "classes"):
-        notes["classes"] = json.dumps(answer.classes.tolist())
-    helper.set_model_props(model, notes)

@@ -2,47 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
 from typing import Any
 
 import numpy as np
+from onnx import ModelProto, checker, helper
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
+from modae import __version__
 from modae.ensembles.classifier import ModularClassifier
-from modae.ensembles.labels import TIE_BREAKS
 from modae.ensembles.neighbors import NearestNeighborClassifier, NearestNeighborRegressor
 from modae.ensembles.regressor import ModularRegressor
-from modae.ensembles.votes import SAME
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.bagging import BaggingAutoencoder
 from modae.linear.regressor import LinearModularRegressor
 from modae.onnx.foreign import convert_foreign
 from modae.onnx.graph import (
+    INPUT,
     Answer,
     Classification,
     Converter,
     Features,
     Graph,
     Regression,
-    one_hot,
     refusal,
 )
-from modae.onnx.linear import linear_codes, linear_prediction
 from modae.onnx.neighbors import neighbors_label, neighbors_target
-from modae.utils.arrays import Array
+from modae.onnx.votes import mean, median, vote, with_classes
 
-CONVERTERS: dict[type, Converter] = {
-    BaggingAutoencoder: linear_codes,
-    LinearModularAutoencoder: linear_codes,
-    LinearModularRegressor: linear_prediction,
-    NearestNeighborClassifier: neighbors_label,
-    NearestNeighborRegressor: neighbors_target,
-}
-"""Estimators of ours that have no other estimators inside, but for the deep ones."""
 
-SAME_IN_FLOAT32 = 1e-6
-"""Mean probabilities closer than this are a tie: float32 and the order of summation differ by less."""
+def onnx_model(estimator: Any) -> ModelProto:
+    """The model that :func:`export_onnx` writes, checked."""
+    if not hasattr(estimator, "n_features_in_"):
+        first = estimator.steps[0][1] if hasattr(estimator, "steps") else estimator
+        raise refusal(
+            type(first).__name__,
+            "it does not read a table of numbers with a fixed number of columns; export what comes "
+            "after it.",
+        )
+    width, graph = int(estimator.n_features_in_), Graph()
+    answer = convert(graph, estimator, Features(INPUT, width))
+    _add_outputs(graph, answer)
+    model = graph.model(width)
+    _describe(model, estimator, answer)
+    checker.check_model(model, full_check=True)
+    return model
+
+
+def _add_outputs(graph: Graph, answer: Answer) -> None:
+    """Give the answer its public names."""
+    if isinstance(answer, Features):
+        graph.output("codes", answer.name, np.float32, answer.width)
+        return
+    if isinstance(answer, Regression):
+        prediction = graph.add("Reshape", answer.prediction, [-1, *answer.target_shape])
+        graph.output("prediction", prediction, np.float32, *answer.target_shape)
+        return
+    numbers = answer.classes.dtype.kind in "iubf"
+    if not numbers and not all(isinstance(each, str) for each in answer.classes):
+        raise ValueError(f"labels must be numbers or strings in ONNX, got {answer.classes[0]!r}.")
+    dtype = np.int64 if numbers else object
+    labels = graph.constant(answer.classes.astype(dtype), dtype)
+    graph.output("label", graph.add("Gather", labels, answer.winner), dtype)
+    if answer.probabilities is not None:
+        graph.output("probabilities", answer.probabilities, np.float32, len(answer.classes))
+
+
+def _describe(model: ModelProto, estimator: Any, answer: Answer) -> None:
+    """Where it comes from, what the columns of X are called, and which classes there are."""
+    kind = type(estimator).__name__
+    model.producer_name, model.producer_version = "modae", __version__
+    names = ", ".join(output.name for output in model.graph.output)
+    model.doc_string = f"{kind} of modae {__version__}: float32 rows X in, {names} out."
+    notes = {"modae": __version__, "class": kind}
+    if hasattr(estimator, "feature_names_in_"):
+        notes["feature_names"] = json.dumps([str(name) for name in estimator.feature_names_in_])
+    if isinstance(answer, Classification):
+        notes["classes"] = json.dumps(answer.classes.tolist())
+    helper.set_model_props(model, notes)
 
 
 def convert(graph: Graph, estimator: Any, x: Features, place: str = "") -> Answer:
@@ -125,67 +163,27 @@ def _inside(place: str, part: str) -> str:
     return f"{place}, {part}" if place else part
 
 
-def with_classes(graph: Graph, member: Classification, classes: np.ndarray) -> Classification:
-    """The answers of a member, which may know fewer classes, in the classes of the ensemble."""
-    if np.array_equal(member.classes, classes):
-        return member._replace(classes=classes)
-    places = np.searchsorted(classes, member.classes)
-    probabilities = member.probabilities
-    if probabilities is not None:
-        probabilities = graph.add("MatMul", probabilities, np.eye(len(classes))[places])
-    return Classification(graph.add("Gather", places, member.winner), probabilities, classes)
+def linear_codes(graph: Graph, extractor: Any, x: Features) -> Features:
+    """Codes of all modules: (x - mean) @ B, in this order; x @ B - mean @ B would cancel digits."""
+    n_modules, width, n_features = extractor.encoders_.shape
+    centred = graph.centred(x.name, extractor.mean_)
+    codes = graph.add("Gemm", centred, extractor.encoders_.reshape(-1, n_features).T)
+    return Features(codes, n_modules * width, n_modules)
 
 
-def vote(
-    graph: Graph, members: Sequence[Classification], prior: Array, *, soft: bool, tie_break: str
-) -> Classification:
-    """The label with most votes or the largest mean probability, by the rules of ModularClassifier.
-
-    Ties go through what ``tie_break`` names, then to the first class; probabilities are shares of the
-    votes, or mean probabilities if soft.
-    """
-    classes = members[0].classes
-    probabilities: list[Any] = [member.probabilities for member in members]
-    mean_probabilities = "" if None in probabilities else mean(graph, probabilities)
-    if soft:
-        shares = scores = mean_probabilities
-    else:
-        scores = graph.add("Sum", *(one_hot(graph, each.winner, len(classes)) for each in members))
-        shares = graph.add("Div", scores, float(len(members)))
-    winners = _largest(graph, scores, SAME_IN_FLOAT32 if soft else 0.0)
-    for name in TIE_BREAKS[tie_break]:
-        if name == "probability" and (soft or not mean_probabilities):
-            continue  # they tie already, or there are none
-        breaker: Any = mean_probabilities if name == "probability" else _ranks(prior)[None]
-        # -1 is lower than every probability and every rank.
-        winners = _largest(graph, graph.add("Where", winners, breaker, -1.0), SAME_IN_FLOAT32)
-    winner = graph.add("ArgMax", graph.cast(winners, np.float32), axis=1, keepdims=0)
-    return Classification(winner, shares, classes)
+def linear_prediction(graph: Graph, regressor: Any, x: Features) -> Regression:
+    """The mean of the maps of a LinearModularRegressor."""
+    coefficients = np.atleast_2d(regressor.coef_)
+    centred = graph.centred(x.name, regressor.feature_mean_)
+    prediction = graph.add("Gemm", centred, coefficients.T, np.ravel(regressor.target_mean_))
+    return Regression(prediction, regressor.coef_.shape[:-1])
 
 
-def _largest(graph: Graph, scores: str, tolerance: float) -> str:
-    """Which scores are the largest of their row, or as good as it."""
-    largest = graph.add("ReduceMax", scores, [1])
-    return graph.add("GreaterOrEqual", scores, graph.add("Sub", largest, tolerance))
-
-
-def _ranks(prior: Array) -> Array:
-    """Shares of the classes as ranks: equal shares are equal, in float32 too."""
-    order = np.argsort(prior)
-    ranks = np.empty(len(prior))
-    ranks[order] = np.cumsum(np.diff(prior[order], prepend=prior[order[0]]) > SAME)
-    return ranks
-
-
-def mean(graph: Graph, values: Sequence[Any]) -> str:
-    """Mean of values of one shape."""
-    return graph.add("Div", graph.add("Sum", *values), float(len(values)))
-
-
-def median(graph: Graph, values: Sequence[str]) -> str:
-    """Median over members of their predictions (n, n_targets)."""
-    together = graph.add("Concat", *(graph.add("Unsqueeze", each, [2]) for each in values), axis=2)
-    ranked = graph.add_several("TopK", together, [len(values)], n_outputs=2, axis=2)[0]
-    middle = [(len(values) - 1) // 2, len(values) // 2]
-    pair = graph.add("Gather", ranked, middle, axis=2)
-    return graph.add("ReduceMean", pair, [2], keepdims=0)
+CONVERTERS: dict[type, Converter] = {
+    BaggingAutoencoder: linear_codes,
+    LinearModularAutoencoder: linear_codes,
+    LinearModularRegressor: linear_prediction,
+    NearestNeighborClassifier: neighbors_label,
+    NearestNeighborRegressor: neighbors_target,
+}
+"""Estimators of ours that have no other estimators inside, but for the deep ones."""

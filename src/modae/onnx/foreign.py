@@ -30,19 +30,14 @@ from modae.onnx.graph import (
     failure,
     refusal,
 )
-from modae.onnx.linear import sgd_label, standard_scaler
 from modae.onnx.neighbors import is_euclidean, neighbors_label, neighbors_target
 from modae.utils.extras import require
 
-OWN_CONVERTERS: dict[type, Converter] = {
-    # skl2onnx 1.20 weighs neighbours by their distances wrongly.
-    KNeighborsClassifier: neighbors_label,
-    KNeighborsRegressor: neighbors_target,
-    # It takes labels from probabilities, which are all 0 or 1 where scores are large.
-    SGDClassifier: sgd_label,
-    # It multiplies before it subtracts.
-    StandardScaler: standard_scaler,
-}
+SMALLEST_SCORES = {np.dtype(np.float32): -88.7228, np.dtype(np.float64): -709.78}
+"""Sigmoids of lower scores are 0 in Python. Where all are, scikit-learn takes the classes as equal."""
+
+FAR_BELOW = -1e4
+"""So all such scores are set to this number."""
 
 
 def convert_foreign(graph: Graph, estimator: Any, x: Features, place: str) -> Answer:
@@ -136,3 +131,39 @@ def _width(model: ModelProto) -> int | None:
     """Columns of the first output, where skl2onnx knows them."""
     dimensions = model.graph.output[0].type.tensor_type.shape.dim
     return int(dimensions[1].dim_value) or None if len(dimensions) == 2 else None
+
+
+def standard_scaler(graph: Graph, scaler: Any, x: Features) -> Features:
+    """The StandardScaler of scikit-learn, centred with more care than a product with rounded means."""
+    name = graph.centred(x.name, scaler.mean_) if scaler.with_mean else x.name
+    return Features(graph.add("Div", name, scaler.scale_) if scaler.with_std else name, x.width)
+
+
+def sgd_label(graph: Graph, classifier: Any, x: Features) -> Classification:
+    r"""The SGDClassifier of scikit-learn: label by the scores, probabilities in logarithms.
+
+    With ``loss="log_loss"`` they are sigmoids of the scores, divided by their sum. In float32 sigmoids
+    of very negative scores are all 0; :math:`\log\sigma(s)=-\log(1+e^{-s})` keeps them apart.
+    """
+    scores = graph.add("Gemm", x.name, classifier.coef_.T, classifier.intercept_)
+    if len(classifier.coef_) == 1:
+        scores = graph.add("Concat", graph.add("Neg", scores), scores, axis=1)
+    probabilities = None
+    if classifier.loss == "log_loss":
+        lost = graph.add("Less", scores, SMALLEST_SCORES[classifier.coef_.dtype])
+        kept = graph.add("Where", lost, FAR_BELOW, scores)
+        logarithms = graph.add("Neg", graph.add("Softplus", graph.add("Neg", kept)))
+        probabilities = graph.add("Softmax", logarithms, axis=1)
+    winner = graph.add("ArgMax", scores, axis=1, keepdims=0)
+    return Classification(winner, probabilities, classifier.classes_)
+
+
+OWN_CONVERTERS: dict[type, Converter] = {
+    # skl2onnx 1.20 weighs neighbours by their distances wrongly.
+    KNeighborsClassifier: neighbors_label,
+    KNeighborsRegressor: neighbors_target,
+    # It takes labels from probabilities, which are all 0 or 1 where scores are large.
+    SGDClassifier: sgd_label,
+    # It multiplies before it subtracts.
+    StandardScaler: standard_scaler,
+}
