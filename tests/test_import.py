@@ -40,12 +40,20 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = modae.nonsense
 
 
+def test_dir_shows_public_names_only():
+    import modae.utils.text  # a folder that is not public is an attribute of modae from now on
+
+    assert set(dir(modae)) == set(modae.__all__)
+    assert [name for name in dir(modae) if name.startswith("_")] == ["__version__"]
+    assert len(modae.__all__) == len(set(modae.__all__))
+
+
 def test_type_checkers_see_the_names_of_the_table():
-    tree = ast.parse(Path(modae.__file__).read_text())
-    guarded = next(node for node in tree.body if isinstance(node, ast.If))
-    seen = {alias.asname for node in guarded.body for alias in node.names}
-    assert seen == {*modae._HOMES, *modae._SUBMODULES}
-    assert {*seen, "__version__"} == set(modae.__all__)
+    tree = ast.parse(Path(modae.__file__).with_suffix(".pyi").read_text())
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    pairs = [(alias, node.module) for node in imports for alias in node.names]
+    assert all(alias.name == alias.asname for alias, _ in pairs)
+    assert {alias.name: module for alias, module in pairs} == modae._HOMES
 
 
 def test_the_package_is_typed():

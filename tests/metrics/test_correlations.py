@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modae.metrics import correlations as module
-from modae.metrics.correlations import distance_correlations, jackknifed_correlations
+from modae.metrics import distance_correlation_matrix
+from modae.metrics.correlations import jackknifed_correlations
 from oracles import random_rotation
 from strategies import metamorphic, seeds
 
@@ -34,7 +35,7 @@ def case(seed):
 
 
 def correlation(X, Y, *, unbiased=False):
-    return distance_correlations([X, Y], unbiased=unbiased)[0, 1]
+    return distance_correlation_matrix([X, Y], unbiased=unbiased)[0, 1]
 
 
 def centred_by_loops(X, unbiased):
@@ -90,7 +91,7 @@ def test_it_is_the_cosine_of_centred_distances(unbiased):
         for j in range(3):
             cosine = np.sum(centred[i] * centred[j])
             cosine /= np.sqrt(np.sum(centred[i] ** 2) * np.sum(centred[j] ** 2))
-            found = distance_correlations(samples, unbiased=unbiased)[i, j]
+            found = distance_correlation_matrix(samples, unbiased=unbiased)[i, j]
             assert found == pytest.approx(cosine if unbiased else np.sqrt(cosine), abs=1e-13)
 
 
@@ -109,11 +110,11 @@ def test_it_is_more_exact_than_the_formula_without_centring():
 @pytest.mark.parametrize("unbiased", [False, True])
 def test_blocks_do_not_change_the_result(monkeypatch, unbiased):
     samples = list(np.random.default_rng(2).standard_normal((3, 50, 4)))
-    whole = distance_correlations(samples, unbiased=unbiased)
+    whole = distance_correlation_matrix(samples, unbiased=unbiased)
     jackknifed = jackknifed_correlations(samples)
     for n_bytes in (1, 8 * 50 * 3 * 7):  # one row at a time; seven rows, with a rest
         monkeypatch.setattr(module, "BLOCK_BYTES", n_bytes)
-        found = distance_correlations(samples, unbiased=unbiased)
+        found = distance_correlation_matrix(samples, unbiased=unbiased)
         np.testing.assert_allclose(found, whole, rtol=0, atol=1e-13)
         for part, expected in zip(jackknifed_correlations(samples), jackknifed, strict=True):
             np.testing.assert_allclose(part, expected, rtol=0, atol=1e-13)
@@ -122,7 +123,7 @@ def test_blocks_do_not_change_the_result(monkeypatch, unbiased):
 def test_memory_does_not_grow_with_the_square_of_the_rows():
     samples = list(np.random.default_rng(3).standard_normal((3, 2500, 2)))
     tracemalloc.start()
-    distance_correlations(samples)
+    distance_correlation_matrix(samples)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.5 * 8 * 2500**2  # half of one distance matrix
@@ -134,9 +135,10 @@ def test_leaving_a_row_out_is_leaving_it_out(width):
     X = rng.standard_normal((12, width))
     samples = [X, np.round(X[:, :1]), X**2 + rng.standard_normal((12, width))]
     whole, without = jackknifed_correlations(samples)
-    np.testing.assert_allclose(whole, distance_correlations(samples), atol=1e-13)
+    np.testing.assert_allclose(whole, distance_correlation_matrix(samples), atol=1e-13)
     expected = [
-        distance_correlations([np.delete(sample, r, axis=0) for sample in samples]) for r in range(12)
+        distance_correlation_matrix([np.delete(sample, r, axis=0) for sample in samples])
+        for r in range(12)
     ]
     np.testing.assert_allclose(without, expected, atol=1e-12)
 
@@ -154,7 +156,7 @@ def test_without_the_only_different_row_a_sample_is_constant(n_rows):
 @pytest.mark.parametrize("value", [0.0, 0.1, -1e300, 5e-324])
 def test_a_constant_has_no_correlation(value, unbiased):
     X, constant = np.random.default_rng(5).standard_normal((7, 2)), np.full((7, 3), value)
-    found = distance_correlations([X, constant], unbiased=unbiased)
+    found = distance_correlation_matrix([X, constant], unbiased=unbiased)
     np.testing.assert_array_equal(found, [[1.0, 0.0], [0.0, 0.0]])
 
 
@@ -163,9 +165,9 @@ def test_a_constant_has_no_correlation(value, unbiased):
 )
 def test_samples_without_unbiased_variance_have_no_unbiased_correlation(sample):
     X = np.random.default_rng(6).standard_normal((7, 2))
-    found = distance_correlations([X, sample], unbiased=True)
+    found = distance_correlation_matrix([X, sample], unbiased=True)
     np.testing.assert_array_equal(found, [[1.0, 0.0], [0.0, 0.0]])
-    assert distance_correlations([X, sample])[0, 1] > 0.1
+    assert distance_correlation_matrix([X, sample])[0, 1] > 0.1
 
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e200, 1e307])
@@ -186,7 +188,7 @@ def test_float32_is_computed_in_float64():
 def test_invariances(seed, unbiased, factor):
     X, Y = case(seed)
     n_rows, width = X.shape
-    if n_rows < 4:
+    if n_rows < 4 or (X == X[0]).all():  # a constant that was rotated varies by round-off
         return
     rng = np.random.default_rng(seed)
     expected = correlation(X, Y, unbiased=unbiased)
@@ -205,9 +207,9 @@ def test_invariances(seed, unbiased, factor):
 def test_ranges(seed):
     rng = np.random.default_rng(seed)
     samples = [KINDS[kind](rng, (10, 2)) for kind in KINDS]
-    roots = distance_correlations(samples)
+    roots = distance_correlation_matrix(samples)
     assert ((roots >= 0.0) & (roots <= 1.0)).all()
     np.testing.assert_array_equal(roots, roots.T)
     assert set(np.diagonal(roots)) == {0.0, 1.0}
     assert np.linalg.eigvalsh(roots**2).min() > -1e-12  # a Gram matrix
-    assert np.abs(distance_correlations(samples, unbiased=True)).max() <= 1.0
+    assert np.abs(distance_correlation_matrix(samples, unbiased=True)).max() <= 1.0

@@ -82,7 +82,8 @@ def is_tie(model, row, other):
     """Whether the two best labels of the vote are as good as each other, in votes and probabilities."""
     place = list(model.classes_).index(other)
     shares = model.predict_proba(row)[0]
-    means = model._mean_probabilities(model._features(row))[0]
+    modules = zip(model.estimators_, model.extractor_.transform_modules(row), strict=True)
+    means = np.mean([member.predict_proba(codes)[0] for member, codes in modules], axis=0)
     return (
         shares.max() - shares[place] < CLOSE
         and means[shares == shares.max()].max() - means[place] < CLOSE

@@ -107,7 +107,8 @@ def test_modules_of_a_user(options, tmp_path):
 def test_a_missing_exporter_is_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxscript", None)
     with pytest.raises(
-        ImportError, match=r"^Export to ONNX needs onnxscript: pip install \"modae\[onnx"
+        ImportError,
+        match=r"^Export to ONNX cannot be used without onnxscript: pip install \"modae\[onnx",
     ):
         exported(nn.Hardswish(), (2, 3))
 

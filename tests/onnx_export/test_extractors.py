@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from modae import BaggingAutoencoder, LinearModularAutoencoder
-from modae.onnx.api import onnx_model
+from modae.onnx.conversion import onnx_model
 from onnx_export.parts import CLOSE, column_error, digits, outputs_of, session_of
 
 EXTRACTORS = [

@@ -165,7 +165,7 @@ def test_a_missing_package_is_one_sentence(package, tmp_path, monkeypatch):
     X, y = digits()
     model = ensemble(LogisticRegression(max_iter=20)).fit(X[::4], y[::4])
     monkeypatch.setitem(sys.modules, package, None)
-    message = rf"^Export to ONNX needs {package}: pip install \"modae\[onnx\]\"$"
+    message = rf"^Export to ONNX cannot be used without {package}: pip install \"modae\[onnx\]\"$"
     with pytest.raises(ImportError, match=message):
         export_onnx(model, tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())

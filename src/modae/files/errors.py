@@ -6,6 +6,8 @@ errors. Both are a ``ValueError``, so a caller who does not care for the differe
 
 from __future__ import annotations
 
+from modae.utils.extras import MissingExtraError as MissingExtraError
+
 
 class ModelFormatError(ValueError):
     """A file that is not a model of modae, or is damaged, or newer.
@@ -35,7 +37,3 @@ class UntrustedError(ModelFormatError):
     >>> issubclass(UntrustedError, ModelFormatError)
     True
     """
-
-
-class MissingExtraError(ImportError):
-    """A file needs a package that is not installed: the file is fine, and the message has the remedy."""

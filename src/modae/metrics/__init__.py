@@ -1,7 +1,12 @@
-"""Measures of an ensemble: terms of its loss, diversity of its votes, correlation of its features."""
+"""Measures of an ensemble: terms of its loss, diversity of its votes, correlation of its features.
 
+``terms`` splits the loss, ``votes`` compares members, ``correlations`` compares feature spaces, and
+``curves`` draws the two curves of the paper from them. All take arrays; ``curves`` takes a fitted
+extractor. It may import core, data and ensembles.
+"""
+
+from modae.metrics.correlations import distance_correlation, distance_correlation_matrix
 from modae.metrics.curves import Estimate, faithfulness, redundancy
-from modae.metrics.distances import distance_correlation, distance_correlation_matrix
 from modae.metrics.terms import AmbiguityDecomposition, ambiguity_decomposition, loss_terms
 from modae.metrics.votes import (
     disagreement,

@@ -21,12 +21,15 @@ as n^2.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
+from sklearn.utils import check_array, gen_batches
 
 from modae.utils.arrays import Array
+from modae.utils.parameters import check_flag
 
 BLOCK_BYTES = 1 << 22
 """Centred distances of all samples are held in blocks of about this size."""
@@ -38,35 +41,127 @@ ROUND_OFF = 16.0 * np.finfo(np.float64).eps
 """Centred distances that are all below this share of the distances are zero up to round-off."""
 
 
-def distance_correlations(samples: Sequence[Array], *, unbiased: bool = False) -> Array:
-    """Distance correlations (k, k) of k samples of the same n rows: R, or the unbiased R^2.
+def distance_correlation(X: Any, Y: Any, *, unbiased: bool = False) -> float:
+    r"""How far the distances between rows of X tell the distances between the same rows of Y.
 
-    A sample whose centred distances are round-off, as those of a constant, has correlation 0 with all
-    samples, itself included.
+    With :math:`\tilde a,\tilde b` the double-centred distance matrices of X and Y it is
+
+    .. math::
+       R=\sqrt{\frac{\langle\tilde a,\tilde b\rangle}{\|\tilde a\|\,\|\tilde b\|}}.
+
+    It is 1 if and only if Y is X moved, rotated, reflected and scaled as a whole. In the limit of many
+    rows it is 0 if and only if X and Y are independent. For few rows in wide spaces R is high even
+    then: ``unbiased=True`` corrects that.
 
     Parameters
     ----------
-    samples : sequence of ndarrays of shape (n, any width)
-        At least 2 rows; 4 if unbiased.
-    unbiased : bool
-        Which centring.
+    X, Y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, any width)
+        The same rows in two feature spaces, which need not have the same width. One dimension means one
+        column. Sparse rows are made dense.
+    unbiased : bool, default=False
+        False returns the root R in [0, 1]: ``dcor.distance_correlation``. True returns the
+        bias-corrected **square** in [-1, 1], ``dcor.u_distance_correlation_sqr``: it is zero on
+        average for independent rows, or nearly, so it is often negative and has no real root.
+
+    Returns
+    -------
+    correlation : float
+        0 when the centred distances of X or Y are all zero: a constant, and for the unbiased one also
+        points that are all equally far from each other, or all equal but one.
+
+    See Also
+    --------
+    distance_correlation_matrix : All pairs of a list at little more than the cost of its members.
+
+    References
+    ----------
+    G. Szekely, M. Rizzo and N. Bakirov, *Measuring and testing dependence by correlation of
+    distances*, Annals of Statistics 35, 2007. G. Szekely and M. Rizzo, *Partial distance correlation
+    with methods for dissimilarities*, Annals of Statistics 42, 2014.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from modae.metrics.correlations import distance_correlations
-    >>> line = np.arange(5.0)[:, None]
-    >>> distance_correlations([line, 3.0 - 2.0 * line, line**2]).round(3)
-    array([[1.   , 1.   , 0.972],
-           [1.   , 1.   , 0.972],
-           [0.972, 0.972, 1.   ]])
+    >>> from modae.metrics import distance_correlation
+    >>> x = np.linspace(-1.0, 1.0, 101)
+    >>> round(distance_correlation(x, x**2), 3)  # dependent, though np.corrcoef sees nothing
+    0.492
+    >>> X, Y = np.random.default_rng(0).standard_normal((2, 100, 20))  # independent
+    >>> round(distance_correlation(X, Y), 2), round(distance_correlation(X, Y, unbiased=True), 2)
+    (0.66, -0.01)
     """
-    centred = [_centred(sample, unbiased) for sample in samples]
+    check_flag("unbiased", unbiased)
+    samples = same_rows([X, Y], ["X", "Y"], minimum=4 if unbiased else 2)
+    return float(_correlation_matrix(samples, unbiased)[0, 1])
+
+
+def distance_correlation_matrix(samples: Any, *, unbiased: bool = False) -> Array:
+    """Distance correlation of all pairs in a list of feature spaces.
+
+    Each distance matrix is centred once, and one Gram product gives all pairs. It goes block by block,
+    in a few megabytes more than the data.
+
+    Parameters
+    ----------
+    samples : sequence of {array-like, sparse matrix} of shape (n_samples,) or (n_samples, any width)
+        The same rows in each feature space. A stack (n_modules, n_samples, n_components), as
+        ``transform_modules`` returns it, is such a sequence.
+    unbiased : bool, default=False
+        As in :func:`distance_correlation`: roots if False, bias-corrected squares if True.
+
+    Returns
+    -------
+    correlations : ndarray of shape (k, k)
+        Symmetric, with ones on the diagonal; a constant sample has a row and a column of zeros.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from modae import LinearModularAutoencoder
+    >>> from modae.metrics import distance_correlation_matrix
+    >>> X = load_digits().data[:300]
+    >>> model = LinearModularAutoencoder(3, 5, diversity=0.9, random_state=0).fit(X)
+    >>> correlations = distance_correlation_matrix(model.transform_modules(X))
+    >>> correlations.shape, bool(correlations[0, 1] < 0.8)
+    ((3, 3), True)
+    """
+    check_flag("unbiased", unbiased)
+    spaces = list(samples)
+    if not spaces:
+        raise ValueError("samples must hold at least one array, got none.")
+    names = [f"samples[{i}]" for i in range(len(spaces))]
+    return _correlation_matrix(same_rows(spaces, names, minimum=4 if unbiased else 2), unbiased)
+
+
+def same_rows(samples: Sequence[Any], names: Sequence[str], *, minimum: int) -> list[Array]:
+    """Samples as dense matrices of finite numbers, all with the same number of rows."""
+    matrices: list[Array] = []
+    options: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "ensure_2d": False}
+    for name, sample in zip(names, samples, strict=True):
+        with np.errstate(invalid="ignore"):  # scikit-learn sums the rows, which may overflow both ways
+            rows = check_array(sample, input_name=name, **options)
+        rows = rows.toarray() if issparse(rows) else rows
+        matrices.append(rows.reshape(len(rows), -1))
+    counts = [len(matrix) for matrix in matrices]
+    if len(set(counts)) > 1:
+        other = next(i for i, count in enumerate(counts) if count != counts[0])
+        raise ValueError(
+            f"{names[0]} and {names[other]} must have the same number of rows, got {counts[0]} and "
+            f"{counts[other]}."
+        )
+    if counts[0] < minimum:
+        raise ValueError(f"{names[0]} must have at least {minimum} rows for this, got {counts[0]}.")
+    return matrices
+
+
+def _correlation_matrix(samples: Sequence[Array], unbiased: bool) -> Array:
+    """Correlations (k, k) of k samples of the same rows: R, or the unbiased R^2."""
+    centred = [_CentredDistances(sample, unbiased) for sample in samples]
     gram = np.zeros((len(samples), len(samples)))
     for block in _blocks(centred):
         flat = block.reshape(len(samples), -1)
         gram += flat @ flat.T
-    return _correlations(gram, _noise(centred), unbiased)
+    return _cosines(gram, _noise(centred), unbiased)
 
 
 def jackknifed_correlations(samples: Sequence[Array]) -> tuple[Array, Array]:
@@ -86,23 +181,36 @@ def jackknifed_correlations(samples: Sequence[Array]) -> tuple[Array, Array]:
     """
     n_rows = len(samples[0])
     growth = n_rows / (n_rows - 1.0)
-    centred = [_centred(sample, unbiased=False) for sample in samples]
-    products = np.concatenate([_row_products(block) for block in _blocks(centred)])
+    centred = [_CentredDistances(sample, unbiased=False) for sample in samples]
+    # The Gram matrix of the samples for each row, (n, k, k).
+    products = np.concatenate(
+        [block.transpose(1, 0, 2) @ block.transpose(1, 2, 0) for block in _blocks(centred)]
+    )
     diagonals = np.stack([each.mean - 2.0 * each.means for each in centred], axis=1)
     gram = products.sum(axis=0)
     without = gram - 2.0 * growth * products
     without += growth**2 * diagonals[:, :, None] * diagonals[:, None, :]
     # A difference cannot be more exact than what it is taken from.
     lost = np.maximum(_noise(centred), ROUND_OFF * n_rows * np.diagonal(gram))
-    return _correlations(gram, _noise(centred), False), _correlations(without, lost, False)
+    return _cosines(gram, _noise(centred), False), _cosines(without, lost, False)
 
 
-class _Points(NamedTuple):
-    """Rows of one sample, and what it takes to compute any of their distances."""
+class _CentredDistances:
+    """The centred distance matrix of one sample, of which any rows can be computed."""
 
-    rows: Array
-    shifted: Array
-    norms: Array
+    def __init__(self, sample: Array, unbiased: bool) -> None:
+        # Divided by a power of two, which is exact: no square overflows or vanishes.
+        rows = np.ascontiguousarray(sample, dtype=np.float64)
+        _, exponent = np.frexp(np.abs(rows).max())
+        self.rows = np.ldexp(rows, -exponent)
+        self.shifted = self.rows - self.rows.mean(axis=0)
+        self.norms = np.einsum("nd,nd->n", self.shifted, self.shifted)
+        self.unbiased = unbiased
+        n_rows = len(rows)
+        sums = np.concatenate([self.distances(cut).sum(axis=1) for cut in _cuts(n_rows, 1)])
+        count = n_rows - 2 if unbiased else n_rows
+        pairs = (n_rows - 1) * count if unbiased else n_rows * count
+        self.means, self.mean = sums / count, float(sums.sum()) / pairs
 
     def distances(self, cut: slice) -> Array:
         """Distances of the rows in the cut to all rows.
@@ -121,18 +229,9 @@ class _Points(NamedTuple):
         distances[short] = cdist(self.rows[cut][short], self.rows)
         return distances
 
-
-class _Centred(NamedTuple):
-    """What it takes to compute any rows of one centred distance matrix."""
-
-    points: _Points
-    means: Array
-    mean: float
-    unbiased: bool
-
     def block(self, cut: slice) -> Array:
-        """The rows in the cut."""
-        block = self.points.distances(cut)
+        """The rows in the cut, centred."""
+        block = self.distances(cut)
         block -= self.means
         block -= self.means[cut, None] - self.mean
         if self.unbiased:
@@ -140,46 +239,23 @@ class _Centred(NamedTuple):
         return block
 
 
-def _centred(sample: Array, unbiased: bool) -> _Centred:
-    points, n_rows = _points(sample), len(sample)
-    sums = np.concatenate([points.distances(cut).sum(axis=1) for cut in _cuts(n_rows, 1)])
-    count = n_rows - 2 if unbiased else n_rows
-    pairs = (n_rows - 1) * count if unbiased else n_rows * count
-    return _Centred(points, sums / count, float(sums.sum()) / pairs, unbiased)
-
-
-def _points(sample: Array) -> _Points:
-    """Rows in float64 divided by a power of two, which is exact: no square overflows or vanishes."""
-    rows = np.ascontiguousarray(sample, dtype=np.float64)
-    _, exponent = np.frexp(np.abs(rows).max())
-    rows = np.ldexp(rows, -exponent)
-    shifted = rows - rows.mean(axis=0)
-    return _Points(rows, shifted, np.einsum("nd,nd->n", shifted, shifted))
-
-
-def _blocks(centred: Sequence[_Centred]) -> Iterator[Array]:
+def _blocks(centred: Sequence[_CentredDistances]) -> Iterator[Array]:
     """Centred distances of all samples (k, rows of the block, n), block after block."""
     for cut in _cuts(len(centred[0].means), len(centred)):
         yield np.stack([each.block(cut) for each in centred])
 
 
 def _cuts(n_rows: int, n_samples: int) -> Iterator[slice]:
-    height = max(1, BLOCK_BYTES // (8 * n_rows * n_samples))
-    return (slice(start, min(start + height, n_rows)) for start in range(0, n_rows, height))
+    return gen_batches(n_rows, max(1, BLOCK_BYTES // (8 * n_rows * n_samples)))
 
 
-def _row_products(block: Array) -> Array:
-    """Gram matrix of the samples for each row (rows of the block, k, k)."""
-    return block.transpose(1, 0, 2) @ block.transpose(1, 2, 0)
-
-
-def _noise(centred: Sequence[_Centred]) -> Array:
+def _noise(centred: Sequence[_CentredDistances]) -> Array:
     """Squared norms that round-off alone can have. No distance is longer than two of the means."""
     n_rows = len(centred[0].means)
     return np.array([(ROUND_OFF * n_rows * each.means.max()) ** 2 for each in centred])
 
 
-def _correlations(gram: Array, noise: Array, unbiased: bool) -> Array:
+def _cosines(gram: Array, noise: Array, unbiased: bool) -> Array:
     """Cosines from inner products (..., k, k); their roots if biased."""
     squares = np.diagonal(gram, axis1=-2, axis2=-1)
     varies = squares > noise

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import resample
 
-from modae.metrics.correlations import jackknifed_correlations
-from modae.metrics.distances import same_rows
+from modae.metrics.correlations import jackknifed_correlations, same_rows
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_array
+from sklearn.utils import check_array, gen_batches
 
 from modae.core.objective import Terms, output_terms
 from modae.data import weights_of
-from modae.data.rows import BLOCK_BYTES
 from modae.utils.arrays import Array
+
+BLOCK_BYTES = 1 << 26
+"""Outputs are taken in blocks of about this size."""
 
 
 class AmbiguityDecomposition(NamedTuple):
@@ -67,7 +68,12 @@ def loss_terms(outputs: Any, target: Any, *, sample_weight: Any = None) -> Terms
     weights = weights_of(sample_weight, len(rows))
     if weights is not None and not weights.any():
         raise ValueError("sample_weight must have at least one positive weight, got zeros only.")
-    blocks = [output_terms(some, those) for some, those in _blocks(stack, rows)]
+    # Some rows at a time in float64, because the terms need copies of them.
+    height = max(1, BLOCK_BYTES // (8 * stack[:, 0].size))
+    blocks = [
+        output_terms(np.asarray(stack[:, cut], np.float64), np.asarray(rows[cut], np.float64))
+        for cut in gen_batches(len(rows), height)
+    ]
     columns = map(np.concatenate, zip(*blocks, strict=True))
     return Terms(*(float(np.average(column, weights=weights)) for column in columns))
 
@@ -106,25 +112,12 @@ def ambiguity_decomposition(
 
 def _checked(outputs: Any, target: Any) -> tuple[Array, Array]:
     """Outputs (M, n, D) and targets (n, D), of floats; further axes are laid out as columns."""
-    stack, rows = _finite("outputs", outputs), _finite("target", target)
+    checks: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_2d": False, "allow_nd": True}
+    stack: Array = check_array(outputs, input_name="outputs", **checks)
+    rows: Array = check_array(target, input_name="target", **checks)
     if stack.ndim < 2 or stack.shape[1:] != rows.shape:
         raise ValueError(
             f"outputs must have the shape (n_members, *target.shape) = (n_members, "
             f"{', '.join(map(str, rows.shape))}), got {stack.shape}."
         )
     return stack.reshape(len(stack), len(rows), -1), rows.reshape(len(rows), -1)
-
-
-def _finite(name: str, values: Any) -> Array:
-    floats = [np.float64, np.float32]
-    array: Array = check_array(values, dtype=floats, ensure_2d=False, allow_nd=True, input_name=name)
-    return array
-
-
-def _blocks(outputs: Array, targets: Array) -> Iterator[tuple[Array, Array]]:
-    """Some rows at a time in float64, because the terms need copies of them."""
-    n_members, n_rows, width = outputs.shape
-    height = max(1, BLOCK_BYTES // (8 * n_members * width))
-    for start in range(0, n_rows, height):
-        cut = slice(start, start + height)
-        yield outputs[:, cut].astype(np.float64, copy=False), targets[cut].astype(np.float64, copy=False)

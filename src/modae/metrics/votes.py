@@ -42,7 +42,7 @@ def disagreement_matrix(votes: Any) -> Array:
     array([[0.  , 0.25],
            [0.25, 0.  ]])
     """
-    return _differences(_codes(votes))
+    return _differences(_encoded(_table(votes)))
 
 
 def kappa_matrix(votes: Any) -> Array:
@@ -70,7 +70,7 @@ def kappa_matrix(votes: Any) -> Array:
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
-    codes = _codes(votes)
+    codes = _encoded(_table(votes))
     n_labels = int(codes.max()) + 1
     shares = np.array([np.bincount(member, minlength=n_labels) for member in codes]) / codes.shape[1]
     differ, by_chance = _differences(codes), 1.0 - shares @ shares.T
@@ -213,7 +213,7 @@ def entropy(votes: Any) -> float:
     >>> entropy([["a", "b", "b", "a"], ["a", "b", "a", "b"]])
     0.5
     """
-    codes = _codes(votes)
+    codes = _encoded(_table(votes))
     n_members, n_labels = len(codes), int(codes.max()) + 1
     entropies = entr(vote_shares(codes.astype(np.intp), n_labels)).sum(axis=1)
     even = vote_shares(np.arange(n_members)[:, None] % n_labels, n_labels)
@@ -226,10 +226,6 @@ def _mean_over_pairs(matrix: Array) -> float:
 
 def _differences(codes: Codes) -> Array:
     return np.array([np.count_nonzero(codes != member, axis=1) for member in codes]) / codes.shape[1]
-
-
-def _codes(votes: Any) -> Codes:
-    return _encoded(_table(votes))
 
 
 def _right(votes: Any, y_true: Any) -> Array:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from modae import __version__
-from modae.onnx.extras import require
 from modae.utils.atomic import atomic_write
-
-if TYPE_CHECKING:
-    from onnx import ModelProto, ValueInfoProto
-
-    from modae.onnx.answers import Answer
-    from modae.onnx.graph import Graph
+from modae.utils.extras import require
 
 
 def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -88,85 +79,9 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise TypeError(f"estimator must be a fitted estimator, got {estimator!r:.60}.")
     check_is_fitted(estimator)
+    require("onnx", extra="onnx", purpose="Export to ONNX")
+    from modae.onnx.conversion import onnx_model
+
     model = onnx_model(estimator)
     with atomic_write(Path(path).expanduser()) as file:
         file.write(model.SerializeToString())
-
-
-def onnx_model(estimator: Any) -> ModelProto:
-    """The model that :func:`export_onnx` writes, checked."""
-    onnx = require("onnx")
-    from modae.onnx.answers import Table
-    from modae.onnx.ensembles import answer_of
-    from modae.onnx.graph import INPUT, Graph
-
-    width, graph = _n_features(estimator), Graph()
-    answer = answer_of(graph, estimator, Table(INPUT, width), type(estimator).__name__)
-    model = graph.model(_outputs(graph, answer), width)
-    _describe(model, estimator, answer)
-    onnx.checker.check_model(model, full_check=True)
-    return model
-
-
-def _n_features(estimator: Any) -> int:
-    """Columns of X."""
-    width = getattr(estimator, "n_features_in_", None)
-    if width is None:
-        first = estimator.steps[0][1] if hasattr(estimator, "steps") else estimator
-        raise ValueError(
-            f"{type(first).__name__} cannot be converted to ONNX: it does not read a table of numbers "
-            "with a fixed number of columns; export what comes after it."
-        )
-    return int(width)
-
-
-def _outputs(graph: Graph, answer: Answer) -> list[ValueInfoProto]:
-    """Give the answer its public names, and say their types and shapes."""
-    from modae.onnx.answers import Classification, Modules, Regression
-
-    if isinstance(answer, Classification):
-        return _classifier_outputs(graph, answer)
-    if isinstance(answer, Regression):
-        shape = answer.target_shape
-        graph.named("prediction", graph.reshaped(answer.prediction, -1, *shape))
-        return [graph.output("prediction", np.float32, *shape)]
-    codes = answer.side_by_side(graph) if isinstance(answer, Modules) else answer
-    graph.named("codes", codes.name)
-    return [graph.output("codes", np.float32, codes.width)]
-
-
-def _classifier_outputs(graph: Graph, answer: Any) -> list[ValueInfoProto]:
-    words = _are_words(answer.classes)
-    known = graph.words(answer.classes) if words else graph.numbers(answer.classes, np.int64)
-    graph.named("label", graph.add("Gather", known, answer.winner))
-    outputs = [graph.output("label", object if words else np.int64)]
-    if answer.probabilities is not None:
-        graph.named("probabilities", answer.probabilities)
-        outputs.append(graph.output("probabilities", np.float32, len(answer.classes)))
-    return outputs
-
-
-def _are_words(classes: np.ndarray) -> bool:
-    if classes.dtype.kind in "iubf":
-        return False
-    if all(isinstance(each, str) for each in classes):
-        return True
-    raise ValueError(f"labels must be numbers or strings in ONNX, got {classes[0]!r}.")
-
-
-def _describe(model: ModelProto, estimator: Any, answer: Answer) -> None:
-    """Where it comes from, what the columns of X are called, and which classes there are."""
-    from onnx import helper
-
-    from modae.onnx.answers import Classification
-
-    kind = type(estimator).__name__
-    model.producer_name, model.producer_version = "modae", __version__
-    names = ", ".join(output.name for output in model.graph.output)
-    model.doc_string = f"{kind} of modae {__version__}: float32 rows X in, {names} out."
-    notes = {"modae": __version__, "class": kind}
-    if hasattr(estimator, "feature_names_in_"):
-        notes["feature_names"] = json.dumps([str(name) for name in estimator.feature_names_in_])
-    if isinstance(answer, Classification):
-        notes["classes"] = json.dumps(answer.classes.tolist())
-    helper.set_model_props(model, notes)

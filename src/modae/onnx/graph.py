@@ -1,17 +1,17 @@
-"""A graph under construction: nodes and constants are added one by one, each call names what it made.
+"""A graph under construction, and what an estimator says of rows as names of values in it.
 
-Values are known by their names, which are strings. All numbers are float32, the precision of
-nearly every runtime, except where the code says otherwise.
+Nodes and constants are added one by one, and each call returns the name of what it made. Numbers are
+float32, the precision of nearly every runtime, except where the code says otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from modae.utils.arrays import Array
 
@@ -30,55 +30,84 @@ LARGEST_FILE = (1 << 31) - (1 << 20)
 INPUT = "X"
 
 
+class Features(NamedTuple):
+    """Features (n, width), float32: those of ``n_modules`` modules side by side, or 0 if of none."""
+
+    name: str
+    width: int
+    n_modules: int = 0
+
+
+class Classification(NamedTuple):
+    """The index of the label in ``classes``, (n,), int64, and probabilities (n, n_classes) if any."""
+
+    winner: str
+    probabilities: str | None
+    classes: np.ndarray
+
+
+class Regression(NamedTuple):
+    """Predictions (n, n_targets), float32, and the shape of the targets of one row: () or (T,)."""
+
+    prediction: str
+    target_shape: tuple[int, ...]
+
+
+Answer = Features | Classification | Regression
+
+
 class Graph:
-    """Nodes and constants, in the order in which they were added.
+    """Nodes, constants and outputs, in the order in which they were added.
 
     Examples
     --------
     >>> from modae.onnx.graph import Graph
     >>> graph = Graph()
-    >>> doubled = graph.add("Add", "X", "X")
-    >>> doubled, graph.nodes[0].op_type
-    ('Add_0', 'Add')
+    >>> doubled = graph.add("Mul", "X", 2.0)
+    >>> doubled, graph.nodes[0].op_type, len(graph.constants)
+    ('Mul_0', 'Mul', 1)
     """
 
     def __init__(self) -> None:
         self.nodes: list[NodeProto] = []
         self.constants: list[TensorProto] = []
+        self.outputs: list[ValueInfoProto] = []
         self.domains = {"": OPSET, "ai.onnx.ml": ML_OPSET}
         self._count = 0
 
-    def add(self, op_type: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        """A node with one output; returns the name of that output."""
+    def add(self, op_type: str, *inputs: Any, domain: str = "", **attributes: Any) -> str:
+        """Add a node with one output and return its name; inputs are names of values, or constants."""
         return self.add_several(op_type, *inputs, n_outputs=1, domain=domain, **attributes)[0]
 
     def add_several(
-        self, op_type: str, *inputs: str, n_outputs: int, domain: str = "", **attributes: Any
+        self, op_type: str, *inputs: Any, n_outputs: int, domain: str = "", **attributes: Any
     ) -> list[str]:
-        """A node with several outputs; returns their names."""
+        """Add a node with several outputs and return their names."""
         name = self._new_name(op_type)
         outputs = [name, *(f"{name}_{place}" for place in range(1, n_outputs))]
-        node = helper.make_node(op_type, inputs, outputs, name=name, domain=domain, **attributes)
+        names = [each if isinstance(each, str) else self.constant(each) for each in inputs]
+        node = helper.make_node(op_type, names, outputs, name=name, domain=domain, **attributes)
         self.nodes.append(node)
         return outputs
 
-    def numbers(self, values: Any, dtype: Any = np.float32) -> str:
-        """Constant numbers; those that the precision cannot hold are refused."""
-        given = np.asarray(values)
-        with np.errstate(over="ignore"):
-            kept = np.ascontiguousarray(given, dtype=dtype)
-        if kept.dtype.kind == "f" and not np.isfinite(kept).all():
-            largest = np.abs(given).max()
-            raise ValueError(
-                f"the model holds numbers up to {largest:.0e}, too large for float32, which ONNX files "
-                "have: scale the data down and fit again."
-            )
-        return self._constant(numpy_helper.from_array(kept))
+    def constant(self, values: Any, dtype: Any = None) -> str:
+        """Add a constant; floats become float32 and integers int64, unless a type is given.
 
-    def words(self, values: Sequence[str]) -> str:
-        """Constant strings."""
-        plain = np.array([str(value) for value in values], dtype=object)
-        return self._constant(numpy_helper.from_array(plain))
+        Numbers that the type cannot hold are refused.
+        """
+        exact = np.asarray(values)
+        if dtype is None and exact.dtype.kind in "fiub":
+            dtype = np.float32 if exact.dtype.kind == "f" else np.int64
+        with np.errstate(over="ignore"):
+            kept = np.asarray(exact, dtype=dtype, order="C")
+        if kept.dtype.kind == "f" and not np.isfinite(kept).all():
+            raise ValueError(
+                f"the model holds numbers up to {np.abs(exact).max():.0e}, too large for float32, which "
+                "ONNX files have: scale the data down and fit again."
+            )
+        tensor = numpy_helper.from_array(kept, self._new_name("constant"))
+        self.constants.append(tensor)
+        return tensor.name
 
     def centred(self, x: str, mean: Array) -> str:
         """The difference x - mean, right even where the mean is far larger than the spread.
@@ -90,22 +119,17 @@ class Graph:
         exact = np.asarray(mean, dtype=np.float64)
         with np.errstate(over="ignore"):
             rounded = exact.astype(np.float32)
-        x = self.add("Sub", x, self.numbers(rounded))
+        x = self.add("Sub", x, rounded)
         rest = (exact - rounded).astype(np.float32)
-        return self.add("Sub", x, self.numbers(rest)) if rest.any() else x
+        return self.add("Sub", x, rest) if rest.any() else x
 
     def cast(self, x: str, dtype: Any) -> str:
         """The same values in another type."""
         return self.add("Cast", x, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
-    def reshaped(self, x: str, *shape: int) -> str:
-        """The same values in another shape; -1 once for the axis that follows from the others."""
-        return self.add("Reshape", x, self.numbers(shape, np.int64))
-
-    def embedded(self, model: ModelProto, x: str) -> list[str]:
-        """The nodes of another model, which reads x; returns the names of its outputs."""
-        prefix = self._new_name("part") + "_"
-        copy = onnx.compose.add_prefix(model, prefix)
+    def embed(self, model: ModelProto, x: str) -> list[str]:
+        """Add the nodes of another model, which reads x, and return the names of its outputs."""
+        copy = onnx.compose.add_prefix(model, self._new_name("part") + "_")
         self.nodes.append(helper.make_node("Identity", [x], [copy.graph.input[0].name]))
         for node in copy.graph.node:
             # Torch writes stack traces here, with the paths of the machine.
@@ -117,56 +141,63 @@ class Graph:
             self.domains.setdefault(used.domain, used.version)
         return [output.name for output in copy.graph.output]
 
-    def named(self, name: str, value: str) -> None:
-        """Give a value a public name."""
+    def output(self, name: str, value: str, dtype: Any, *shape: int) -> None:
+        """Give a value a public name; ``shape`` is that of one row."""
         self.nodes.append(helper.make_node("Identity", [value], [name], name=name))
-
-    def output(self, name: str, dtype: Any, *shape: int) -> onnx.ValueInfoProto:
-        """Type and shape of a value with a public name; the first axis is that of the rows."""
         kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-        return helper.make_tensor_value_info(name, kind, ["rows", *shape])
+        self.outputs.append(helper.make_tensor_value_info(name, kind, ["rows", *shape]))
 
-    def model(self, outputs: Sequence[onnx.ValueInfoProto], width: int) -> ModelProto:
-        """The finished model; values with the names of the outputs must be there."""
-        nodes = _needed(self.nodes, {output.name for output in outputs})
-        read = {name for node in nodes for name in _names_read(node)}
+    def model(self, width: int) -> ModelProto:
+        """The finished model, which reads rows of this width."""
+        nodes = self._needed_nodes()
+        read = set(_names_read(nodes))
         constants = [tensor for tensor in self.constants if tensor.name in read]
         if sum(tensor.ByteSize() for tensor in constants) > LARGEST_FILE:
             raise ValueError("the model is larger than 2 GB, which is all that an ONNX file can hold.")
         rows = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, ["rows", width])
-        graph = helper.make_graph(nodes, "modae", [rows], list(outputs), constants)
+        graph = helper.make_graph(nodes, "modae", [rows], self.outputs, constants)
         imports = [helper.make_opsetid(domain, version) for domain, version in self.domains.items()]
         return helper.make_model(graph, opset_imports=imports, ir_version=IR_VERSION)
 
-    def _constant(self, tensor: TensorProto) -> str:
-        tensor.name = self._new_name("constant")
-        self.constants.append(tensor)
-        return tensor.name
+    def _needed_nodes(self) -> list[NodeProto]:
+        """Nodes that lead to an output: of a member's answers the ensemble may need only one."""
+        wanted = {output.name for output in self.outputs}
+        kept: list[NodeProto] = []
+        for node in reversed(self.nodes):
+            if wanted.intersection(node.output):
+                kept.append(node)
+                wanted.update(_names_read([node]))
+        return kept[::-1]
 
     def _new_name(self, stem: str) -> str:
         self._count += 1
         return f"{stem}_{self._count - 1}"
 
 
-def _needed(nodes: Sequence[NodeProto], wanted: set[str]) -> list[NodeProto]:
-    """Nodes that lead to what is wanted: of a member's answers the ensemble may need only one."""
-    kept: list[NodeProto] = []
-    for node in reversed(nodes):
-        if wanted.intersection(node.output):
-            kept.append(node)
-            wanted = wanted.union(_names_read(node))
-    return kept[::-1]
+def _names_read(nodes: Iterable[NodeProto]) -> Iterator[str]:
+    """Values that nodes read, those inside their loops and branches too."""
+    for node in nodes:
+        yield from node.input
+        for attribute in node.attribute:  # its graph is empty if the attribute is none
+            yield from _names_read(attribute.g.node)
+            yield from (output.name for output in attribute.g.output)
 
 
-def _names_read(node: NodeProto) -> Iterator[str]:
-    """Values that a node reads, those inside its loops too."""
-    yield from node.input
-    for attribute in node.attribute:
-        if attribute.type == AttributeProto.GRAPH:
-            yield from _names_read_inside(attribute.g)
+Converter = Callable[[Graph, Any, Features], Answer]
+"""Adds what a fitted estimator says of features."""
 
 
-def _names_read_inside(graph: GraphProto) -> Iterator[str]:
-    yield from (output.name for output in graph.output)
-    for node in graph.node:
-        yield from _names_read(node)
+def one_hot(graph: Graph, indices: str, n_classes: int) -> str:
+    """A row of 0 and 1 for each index, float32: one more axis than the indices have."""
+    return graph.add("OneHot", indices, n_classes, [0.0, 1.0])
+
+
+def refusal(name: str, reason: str) -> ValueError:
+    """The error for an estimator or a layer that cannot be converted."""
+    return ValueError(f"{name} cannot be converted to ONNX: {reason}")
+
+
+def failure(name: str, tool: str, error: Exception) -> ValueError:
+    """The same for a tool that failed, with the first line of its message: some print whole arrays."""
+    first_line = str(error).strip().partition("\n")[0][:200]
+    return refusal(name, f"{tool} failed with {type(error).__name__}: {first_line}")

@@ -12,103 +12,74 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from modae.onnx.answers import Classification, Regression, Table, one_hot
-from modae.onnx.graph import Graph
+from modae.onnx.graph import Classification, Features, Graph, Regression, one_hot
 from modae.utils.arrays import Array
-
-WEIGHTINGS = ("uniform", None, "distance")
 
 SMALLEST_DISTANCE = 1e-150
 """In float64. A row at distance 0 then outweighs all that are not, as it should."""
 
 
-def nearest_label(graph: Graph, classifier: Any, x: Table) -> Classification:
-    """Our NearestNeighborClassifier."""
-    nearest = Neighbours(graph, classifier.nearest_.rows).nearest(x)
-    index = graph.add("Gather", graph.numbers(classifier.targets_, np.int64), nearest)
-    probabilities = one_hot(graph, index, len(classifier.classes_))
-    return Classification(index, probabilities, classifier.classes_)
+def neighbors_label(graph: Graph, classifier: Any, x: Features) -> Classification:
+    """NearestNeighborClassifier, or KNeighborsClassifier of scikit-learn with one label per row."""
+    rows, labels, count, weighted = _training_data(classifier)
+    chosen, weights = _nearest(graph, x, rows, count, weighted)
+    votes = one_hot(graph, graph.add("Gather", labels, chosen), len(classifier.classes_))
+    shares = _mean(graph, votes, weights)
+    winner = graph.add("ArgMax", shares, axis=1, keepdims=0)
+    return Classification(winner, shares, classifier.classes_)
 
 
-def nearest_target(graph: Graph, regressor: Any, x: Table) -> Regression:
-    """Our NearestNeighborRegressor."""
-    targets = regressor.targets_
-    nearest = Neighbours(graph, regressor.nearest_.rows).nearest(x)
-    table = graph.numbers(targets.reshape(len(targets), -1))
-    return Regression(graph.add("Gather", table, nearest, axis=0), targets.shape[1:])
+def neighbors_target(graph: Graph, regressor: Any, x: Features) -> Regression:
+    """NearestNeighborRegressor, or KNeighborsRegressor of scikit-learn."""
+    rows, targets, count, weighted = _training_data(regressor)
+    chosen, weights = _nearest(graph, x, rows, count, weighted)
+    table = targets.reshape(len(targets), -1).astype(np.float64)
+    prediction = _mean(graph, graph.add("Gather", table, chosen, axis=0), weights)
+    return Regression(prediction, targets.shape[1:])
 
 
 def is_euclidean(estimator: Any) -> bool:
-    """Whether scikit-learn's neighbours are such that the functions below know them."""
+    """Whether the functions above know such neighbours of scikit-learn."""
     one_output = np.ndim(getattr(estimator, "_y", ())) == 1 or not hasattr(estimator, "classes_")
-    return estimator.effective_metric_ == "euclidean" and estimator.weights in WEIGHTINGS and one_output
+    known = estimator.weights in ("uniform", None, "distance")
+    return estimator.effective_metric_ == "euclidean" and known and one_output
 
 
-def neighbours_label(graph: Graph, classifier: Any, x: Table) -> Classification:
-    """KNeighborsClassifier of scikit-learn."""
-    labels = np.eye(len(classifier.classes_), dtype=np.float32)[classifier._y]
-    shares = _mean_of_neighbours(graph, classifier, x, labels)
-    index = graph.add("ArgMax", shares, axis=1, keepdims=0)
-    return Classification(index, shares, classifier.classes_)
+def _training_data(estimator: Any) -> tuple[Array, np.ndarray, int, bool]:
+    """Rows, their labels or targets, how many neighbours are asked, whether distances are weights."""
+    if hasattr(estimator, "nearest_"):
+        return estimator.nearest_.rows, estimator.targets_, 1, False
+    rows, weighted = estimator._fit_X, estimator.weights == "distance"
+    rows = rows.toarray() if issparse(rows) else np.asarray(rows)
+    return rows, np.asarray(estimator._y), estimator.n_neighbors, weighted
 
 
-def neighbours_target(graph: Graph, regressor: Any, x: Table) -> Regression:
-    """KNeighborsRegressor of scikit-learn."""
-    targets = np.asarray(regressor._y)
-    mean = _mean_of_neighbours(graph, regressor, x, targets.reshape(len(targets), -1))
-    return Regression(mean, targets.shape[1:])
+def _nearest(
+    graph: Graph, x: Features, rows: Array, count: int, weighted: bool
+) -> tuple[str, str | None]:
+    """Indices of the nearest rows, (n, count), and their weights, (n, count, 1), which sum to 1."""
+    centre = np.asarray(rows.mean(axis=0), dtype=np.float64)
+    kept = np.asarray(rows, dtype=np.float32).astype(np.float64)
+    half_squares = np.square(kept - centre).sum(axis=1) / 2.0
+    origin = graph.constant(centre, np.float64)
+    around = graph.add("Sub", graph.cast(graph.constant(kept), np.float64), origin)
+    queries = graph.add("Sub", graph.cast(x.name, np.float64), origin)
+    products = graph.add("MatMul", queries, graph.add("Transpose", around, perm=[1, 0]))
+    heights = graph.add("Sub", graph.constant(half_squares[None], np.float64), products)
+    chosen = graph.add_several("TopK", heights, [count], n_outputs=2, largest=0)[1]
+    if not weighted:
+        return chosen, None
+    queries = graph.add("Reshape", queries, [-1, 1, x.width])
+    gaps = graph.add("Sub", graph.add("Gather", around, chosen, axis=0), queries)
+    distances = graph.add("Sqrt", graph.add("ReduceSumSquare", gaps, [2]))
+    smallest = graph.constant(SMALLEST_DISTANCE, np.float64)
+    inverses = graph.add("Reciprocal", graph.add("Max", distances, smallest))
+    weights = graph.add("Div", inverses, graph.add("ReduceSum", inverses, [1]))
+    return chosen, graph.cast(weights, np.float32)
 
 
-def _mean_of_neighbours(graph: Graph, estimator: Any, x: Table, values: Array) -> str:
-    """Mean of the values (n_rows, T) of the nearest rows, weighted or not: (n, T)."""
-    rows = estimator._fit_X
-    neighbours = Neighbours(graph, rows.toarray() if issparse(rows) else np.asarray(rows))
-    chosen = neighbours.several(x, estimator.n_neighbors)
-    theirs = graph.add("Gather", graph.numbers(values), chosen, axis=0)
-    if estimator.weights != "distance":
-        return graph.add("ReduceMean", theirs, graph.numbers([1], np.int64), keepdims=0)
-    weights = graph.cast(neighbours.closeness(x, chosen), np.float32)
-    weighted = graph.add("Mul", theirs, weights)
-    return graph.add("ReduceSum", weighted, graph.numbers([1], np.int64), keepdims=0)
-
-
-class Neighbours:
-    """Training rows in a graph, around their centre, and which of them are near."""
-
-    def __init__(self, graph: Graph, rows: Array) -> None:
-        self.graph = graph
-        self.centre = np.asarray(rows.mean(axis=0), dtype=np.float64)
-        kept = np.asarray(rows, dtype=np.float32).astype(np.float64)
-        wide = graph.cast(graph.numbers(kept), np.float64)
-        self.rows = graph.add("Sub", wide, graph.numbers(self.centre, np.float64))
-        self.half_squares = np.square(kept - self.centre).sum(axis=1) / 2.0
-
-    def nearest(self, x: Table) -> str:
-        """Index of the nearest row, (n,)."""
-        return self.graph.add("ArgMin", self._heights(x), axis=1, keepdims=0)
-
-    def several(self, x: Table, count: int) -> str:
-        """Indices of the nearest rows, (n, count)."""
-        size = self.graph.numbers([count], np.int64)
-        return self.graph.add_several("TopK", self._heights(x), size, n_outputs=2, largest=0)[1]
-
-    def closeness(self, x: Table, chosen: str) -> str:
-        """Inverse distances to the chosen rows, divided by their sum: (n, count, 1)."""
-        graph = self.graph
-        queries = graph.reshaped(self._queries(x), -1, 1, x.width)
-        gaps = graph.add("Sub", graph.add("Gather", self.rows, chosen, axis=0), queries)
-        squares = graph.add("ReduceSumSquare", gaps, graph.numbers([2], np.int64))
-        smallest = graph.numbers(SMALLEST_DISTANCE, np.float64)
-        inverses = graph.add("Reciprocal", graph.add("Max", graph.add("Sqrt", squares), smallest))
-        total = graph.add("ReduceSum", inverses, graph.numbers([1], np.int64))
-        return graph.add("Div", inverses, total)
-
-    def _heights(self, x: Table) -> str:
-        """Half the squared distances to all rows, less a number for each query: (n, n_rows)."""
-        graph = self.graph
-        products = graph.add("MatMul", self._queries(x), graph.add("Transpose", self.rows, perm=[1, 0]))
-        return graph.add("Sub", graph.numbers(self.half_squares[None], np.float64), products)
-
-    def _queries(self, x: Table) -> str:
-        centre = self.graph.numbers(self.centre, np.float64)
-        return self.graph.add("Sub", self.graph.cast(x.name, np.float64), centre)
+def _mean(graph: Graph, values: str, weights: str | None) -> str:
+    """Mean over the neighbours of values (n, count, T): (n, T)."""
+    if weights is None:
+        return graph.add("ReduceMean", values, [1], keepdims=0)
+    return graph.add("ReduceSum", graph.add("Mul", values, weights), [1], keepdims=0)

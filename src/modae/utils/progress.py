@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from modae.utils.extras import require
+
 
 @contextmanager
 def progress_bar(text: str, total: int | None, *, shown: bool) -> Iterator[Callable[..., None]]:
@@ -15,11 +17,10 @@ def progress_bar(text: str, total: int | None, *, shown: bool) -> Iterator[Calla
     if not shown:
         yield lambda steps=1: None
         return
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ImportError as missing:
-        raise ImportError('A progress bar needs rich: pip install "modae[cli]"') from missing
+    require("rich", extra="cli", purpose="A progress bar")
+    from rich.console import Console
+    from rich.progress import Progress
+
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task(text, total=total)
         yield lambda steps=1: bar.advance(task, steps)
