@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import narwhals as nw
@@ -14,7 +12,6 @@ from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import validate_data
 
 from modae.data.devices import (
-    FIT_DEVICE,
     DeviceArray,
     Place,
     on_host,
@@ -26,23 +23,6 @@ from modae.data.rows import Rows
 from modae.utils.arrays import FLOAT64, Array
 
 FLOATS = (np.float64, np.float32)
-
-COLUMNS = ("n_features_in_", "feature_names_in_", FIT_DEVICE)
-"""What an estimator remembers of the columns and the place of the rows it was fitted to."""
-
-
-@contextmanager
-def columns_kept_on_failure(estimator: BaseEstimator) -> Iterator[None]:
-    """A fit that fails leaves the columns of an earlier fit, whose model it keeps, as they were."""
-    state = vars(estimator)
-    before = {name: state[name] for name in COLUMNS if name in state}
-    try:
-        yield
-    except BaseException:
-        for name in COLUMNS:
-            state.pop(name, None)
-        state.update(before)
-        raise
 
 
 def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bool = False) -> Rows:

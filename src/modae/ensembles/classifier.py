@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import partial
 from typing import Any, Self
 
@@ -13,7 +14,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from modae.data import by_rows, columns_of, gather, split_weights, weights_of
-from modae.data.validation import columns_kept_on_failure
 from modae.ensembles.base import ModularEnsemble, Routed, stacked
 from modae.ensembles.labels import TIE_BREAKS, VOTINGS, check_classes, check_labels
 from modae.ensembles.members import (
@@ -147,15 +147,16 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         require_members(self._named_parts(), "classifier", is_classifier)
         X, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
         routed = self._route(sample_weight, params)
-        with columns_kept_on_failure(self):
-            validate_data(self, columns_of(X), skip_check_array=True)
-            y = check_labels(self, X, y)
-            classes, prior = self._classes_and_prior(y, weights_of(sample_weight, len(y)))
-            extractor, members = self._fit_parts(X, y, routed)
-            check_classes(members, classes)
-        self._publish(extractor, members)
-        self.classes_, self.class_prior_ = classes, prior
-        warn_if_equal(self.extractor_)
+        fresh = copy(self)  # a fit that fails leaves this model as it was
+        validate_data(fresh, columns_of(X), skip_check_array=True)
+        y = check_labels(self, X, y)
+        classes, prior = self._classes_and_prior(y, weights_of(sample_weight, len(y)))
+        extractor, members = self._fit_parts(X, y, routed)
+        check_classes(members, classes)
+        fresh._publish(extractor, members)
+        fresh.classes_, fresh.class_prior_ = classes, prior
+        warn_if_equal(extractor)
+        self.__dict__ = fresh.__dict__
         return self
 
     def _fit_to_features(

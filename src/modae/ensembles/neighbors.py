@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from modae.data.validation import FLOATS, columns_kept_on_failure, weights_of
+from modae.data.validation import FLOATS, weights_of
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_choice
 
@@ -88,9 +89,10 @@ class _NearestNeighbor(BaseEstimator):
         -------
         self
         """
-        with columns_kept_on_failure(self):
-            X, y = self._validated(X, y)
-            return self._fit_checked(X, y, sample_weight)
+        fresh = copy(self)  # a fit that fails leaves this model as it was
+        X, y = fresh._validated(X, y)
+        self.__dict__ = fresh._fit_checked(X, y, sample_weight).__dict__
+        return self
 
     def _fit_checked(self, X: Array, y: np.ndarray, sample_weight: Any = None) -> Self:
         """Keep rows that are known to be finite floats."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,6 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from modae.data import by_rows, check_length, columns_of, gather, split_weights
-from modae.data.validation import columns_kept_on_failure
 from modae.ensembles.base import ModularEnsemble, require_in_memory, stacked
 from modae.ensembles.conformal import Calibration
 from modae.ensembles.members import (
@@ -125,34 +125,35 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         X, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
         routed = self._route(sample_weight, params)
         calibration = None
-        with columns_kept_on_failure(self):
-            validate_data(self, columns_of(X), skip_check_array=True)
-            y = self._check_targets(X, y)
-            if self.calibrate is None:
-                extractor, members = self._fit_parts(X, y, routed)
-            else:
-                check_fraction("calibrate", self.calibrate)
-                require_in_memory(X, "fit with calibrate")
-                if sample_weight is not None or params:
-                    raise ValueError(
-                        "calibrate does not work with weights or other metadata: leave one out."
-                    )
-                # Train on a part of the rows, and remember how far off the others are.
-                seed = check_random_state(self.random_state).randint(2**31 - 1)
-                train, held, y_train, y_held = train_test_split(
-                    X, y, test_size=float(self.calibrate), random_state=seed
+        fresh = copy(self)  # a fit that fails leaves this model as it was
+        validate_data(fresh, columns_of(X), skip_check_array=True)
+        y = self._check_targets(X, y)
+        if self.calibrate is None:
+            extractor, members = self._fit_parts(X, y, routed)
+        else:
+            check_fraction("calibrate", self.calibrate)
+            require_in_memory(X, "fit with calibrate")
+            if sample_weight is not None or params:
+                raise ValueError(
+                    "calibrate does not work with weights or other metadata: leave one out."
                 )
-                extractor, members = self._fit_parts(train, y_train, routed)
-                features = module_features(extractor, held)
-                answers = call_members(members, "predict", features, self.n_jobs)
-                prediction = AGGREGATES[self.aggregate](_in_shape(answers, y.shape[1:]), axis=0)
-                calibration = Calibration.of(prediction, y_held)
-        self._publish(extractor, members)
-        self._target_shape = y.shape[1:]
-        vars(self).pop("calibration_", None)  # of an earlier fit
+            # Train on a part of the rows, and remember how far off the others are.
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+            train, held, y_train, y_held = train_test_split(
+                X, y, test_size=float(self.calibrate), random_state=seed
+            )
+            extractor, members = self._fit_parts(train, y_train, routed)
+            features = module_features(extractor, held)
+            answers = call_members(members, "predict", features, self.n_jobs)
+            prediction = AGGREGATES[self.aggregate](_in_shape(answers, y.shape[1:]), axis=0)
+            calibration = Calibration.of(prediction, y_held)
+        fresh._publish(extractor, members)
+        fresh._target_shape = y.shape[1:]
+        vars(fresh).pop("calibration_", None)  # of an earlier fit
         if calibration is not None:
-            self.calibration_ = calibration
-        warn_if_equal(self.extractor_)
+            fresh.calibration_ = calibration
+        warn_if_equal(extractor)
+        self.__dict__ = fresh.__dict__
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import partial
 from typing import Any, Self
 
@@ -12,7 +13,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, indexable
 
 from modae.data import rows_of, weights_of
-from modae.data.validation import columns_kept_on_failure
 from modae.ensembles.base import EnsembleParameters, require_in_memory
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.labels import TIE_BREAKS, VOTINGS, check_labels
@@ -161,41 +161,42 @@ class ModularClassifierCV(ClassifierMixin, EnsembleParameters):
         require_with_params(extractor)
         require_members(self._named_parts(), "classifier", is_classifier)
         require_in_memory(X, "cross-validation")
-        with columns_kept_on_failure(self):
-            rows = rows_of(X, self, reset=True)  # what is wrong with X is said here, and not by a fold
-            y = check_labels(self, X, y)
-            weights = weights_of(sample_weight, len(y))
-            X, groups = indexable(X, groups)
-            diversities = DIVERSITIES if self.diversities is None else self.diversities
-            candidates = make_candidates(
-                extractor, self.n_features_in_, diversities, self.n_modules, self.n_components
-            )
-            folds = make_folds(self.cv, X, y, weights, groups)
-            # Frozen extractors and functions that score may look at names of columns.
-            plain = type(extractor) is LinearModularAutoencoder and not callable(self.scoring)
-            seed = as_seed(self.random_state)
-            search = Search(
-                model=self._model(self.extractor, seed),
-                candidates=candidates,
-                folds=folds,
-                X=rows if plain else X,
-                y=y,
-                weights=weights,
-                scoring=self.scoring,
-                n_jobs=self.n_jobs,
-                verbose=bool(self.verbose),
-            )
-            table = results_table(candidates, search.run())
-            best = choose(table, self.rule)
-            overrides = candidates[best]
-            if isinstance(extractor, FrozenEstimator):
-                chosen = FrozenEstimator(extractor.with_params(**integer_overrides(overrides)))
-            else:
-                chosen = clone(extractor).set_params(**overrides)
-            model = self._model(chosen, seed).fit(X, y, sample_weight)
-        self.cv_results_, self.best_index_, self.best_params_ = table, best, dict(overrides)
-        self.best_score_ = float(table["mean_test_score"][best])
-        self.best_estimator_, self.classes_, self.n_splits_ = model, model.classes_, len(folds)
+        fresh = copy(self)  # a fit that fails leaves this model as it was
+        rows = rows_of(X, fresh, reset=True)  # what is wrong with X is said here, and not by a fold
+        y = check_labels(self, X, y)
+        weights = weights_of(sample_weight, len(y))
+        X, groups = indexable(X, groups)
+        diversities = DIVERSITIES if self.diversities is None else self.diversities
+        candidates = make_candidates(
+            extractor, fresh.n_features_in_, diversities, self.n_modules, self.n_components
+        )
+        folds = make_folds(self.cv, X, y, weights, groups)
+        # Frozen extractors and functions that score may look at names of columns.
+        plain = type(extractor) is LinearModularAutoencoder and not callable(self.scoring)
+        seed = as_seed(self.random_state)
+        search = Search(
+            model=self._model(self.extractor, seed),
+            candidates=candidates,
+            folds=folds,
+            X=rows if plain else X,
+            y=y,
+            weights=weights,
+            scoring=self.scoring,
+            n_jobs=self.n_jobs,
+            verbose=bool(self.verbose),
+        )
+        table = results_table(candidates, search.run())
+        best = choose(table, self.rule)
+        overrides = candidates[best]
+        if isinstance(extractor, FrozenEstimator):
+            chosen = FrozenEstimator(extractor.with_params(**integer_overrides(overrides)))
+        else:
+            chosen = clone(extractor).set_params(**overrides)
+        model = self._model(chosen, seed).fit(X, y, sample_weight)
+        fresh.cv_results_, fresh.best_index_, fresh.best_params_ = table, best, dict(overrides)
+        fresh.best_score_ = float(table["mean_test_score"][best])
+        fresh.best_estimator_, fresh.classes_, fresh.n_splits_ = model, model.classes_, len(folds)
+        self.__dict__ = fresh.__dict__
         return self
 
     def predict(self, X: Any) -> np.ndarray:

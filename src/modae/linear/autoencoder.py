@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from modae.data import collect, columns_of
 from modae.data.summary import Stream
-from modae.data.validation import columns_kept_on_failure
 from modae.linear.model import SOLVERS, LinearModel, Settings, fitted
 from modae.linear.modules import LinearModules, Modules
 from modae.linear.notebook import CertifiedFigures
@@ -224,11 +223,11 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
         self
         """
         self._check_parameters()
-        with columns_kept_on_failure(self):
-            summary = self._summarise(X, sample_weight, reset=True)
-            settings = self._settings()
-            summary = summary.ready_for(settings.n_axes, settings.spectrum)
-            model = LinearModel(settings, summary).solved()
+        fresh = copy(self)  # a fit that fails leaves this model, and its columns, as they were
+        summary = fresh._summarise(X, sample_weight, reset=True)
+        settings = fresh._settings()
+        summary = summary.ready_for(settings.n_axes, settings.spectrum)
+        model = LinearModel(settings, summary).solved()
         if model.settings.diversity == 0.0 and model.settings.n_modules > 1:
             warn(
                 "diversity=0 makes all modules equal: each is the same PCA, and an ensemble on them "
@@ -238,7 +237,8 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
             )
         model.warn_if_unfinished(stacklevel=2)
         model.summary = summary.owned()
-        self._model = model
+        fresh._model = model
+        self.__dict__ = fresh.__dict__
         return self
 
     def partial_fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
@@ -266,19 +266,20 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
                 "the model comes from a file that holds no sums over the data. Start with partial_fit, "
                 "and save with resumable=True."
             )
-        with columns_kept_on_failure(self):
-            new = self._summarise(X, sample_weight, reset=first)
-            if new.n_pending >= self.n_features_in_:
-                # Here, where the rows are: gathered with others they would be on the host.
-                new = new.as_moments()
-            with _JOINING:
-                before = getattr(self, "_model", None)
-                settings = self._settings(seed=None if before is None else before.settings.seed)
-                if settings.spectrum == "krylov":
-                    # Streams are summed exactly in any case; short ones are too short for Krylov.
-                    settings = replace(settings, spectrum="auto")
-                seen = Stream() if before is None or before.summary is None else before.summary
-                self._model = LinearModel(settings, seen.join(new), grows=True)
+        fresh = copy(self)
+        new = fresh._summarise(X, sample_weight, reset=first)
+        if new.n_pending >= fresh.n_features_in_:
+            # Here, where the rows are: gathered with others they would be on the host.
+            new = new.as_moments()
+        with _JOINING:
+            before = getattr(self, "_model", None)
+            settings = fresh._settings(seed=None if before is None else before.settings.seed)
+            if settings.spectrum == "krylov":
+                # Streams are summed exactly in any case; short ones are too short for Krylov.
+                settings = replace(settings, spectrum="auto")
+            seen = Stream() if before is None or before.summary is None else before.summary
+            fresh._model = LinearModel(settings, seen.join(new), grows=True)
+            self.__dict__ = fresh.__dict__
         return self
 
     def with_params(

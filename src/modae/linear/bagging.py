@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -10,7 +11,6 @@ from sklearn.utils import check_random_state
 from modae.data import reduce_rows
 from modae.data.bootstrap import Resamples
 from modae.data.rows import Rows
-from modae.data.validation import columns_kept_on_failure
 from modae.linear.model import fitted, read_only
 from modae.linear.modules import LinearModules, Modules
 from modae.utils.arrays import Array
@@ -128,20 +128,21 @@ class BaggingAutoencoder(LinearModules):
             sample = resamples.of_module(module).spectrum(width, self.spectrum).leading(1, width)
             return sample.axes, sample.eigenvalues * sample.variance_unit
 
-        with columns_kept_on_failure(self):
-            resamples = reduce_rows(X, self, resample, upcast=self.upcast, indexed=True)
-            width = int(resolved_components(self.n_components, self.n_features_in_))
-            tasks = [(module,) for module in range(self.n_modules)]
-            found = in_threads(module_axes, tasks, self.n_jobs)
+        fresh = copy(self)  # a fit that fails leaves this model as it was
+        resamples = reduce_rows(X, fresh, resample, upcast=self.upcast, indexed=True)
+        width = int(resolved_components(self.n_components, fresh.n_features_in_))
+        tasks = [(module,) for module in range(self.n_modules)]
+        found = in_threads(module_axes, tasks, self.n_jobs)
         axes = np.array([each for each, _ in found])
         eigenvalues = np.array([each for _, each in found])
         dtype = resamples.whole.dtype
-        self._model = BaggedAxes(
+        fresh._model = BaggedAxes(
             mean=read_only(resamples.whole.mean, dtype),
             encoders=read_only(np.where(eigenvalues[:, :, None] > 0.0, axes, 0.0), dtype),
             decoders=read_only(axes.mT, dtype),
             eigenvalues=read_only(eigenvalues),
         )
+        self.__dict__ = fresh.__dict__
         return self
 
     def _check_parameters(self) -> None:

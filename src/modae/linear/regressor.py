@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from modae.data import gather, rows_of, weights_of
 from modae.data.moments import largest_spread
 from modae.data.rows import Rows
-from modae.data.validation import columns_kept_on_failure
 from modae.linear.least_squares import LeastSquares, Maps, least_squares, maps_of
 from modae.linear.model import LinearModel, Settings, read_only
 from modae.linear.notebook import CertifiedFigures
@@ -169,23 +168,24 @@ class LinearModularRegressor(
         self
         """
         self._check_parameters()
-        with columns_kept_on_failure(self):
-            rows = rows_of(X, self, reset=True)
-            targets, weights = targets_of(y, rows), weights_of(sample_weight, rows.shape[0])
-            if weights is not None:
-                if not weights.any():
-                    raise ValueError("sample_weight is zero for every row: there would be no data.")
-                present = weights > 0.0
-                rows, targets, weights = rows[present], targets[present], weights[present]
-            table = targets.reshape(len(targets), -1)
-            check_spread(table)
-            settings = self._settings(min(rows.shape[1], table.shape[1]))
-            base = least_squares(rows, table, weights, float(self.alpha))
-            base = base.leading(settings.n_modules, int(settings.n_components))
-            model = LinearModel(settings, spectrum=base.spectrum, dtype=rows.dtype).solved()
-        self._publish(base, model, flat=targets.ndim == 1)
-        self._warn_if_equal(stacklevel=2)
+        fresh = copy(self)  # a fit that fails leaves this model as it was
+        rows = rows_of(X, fresh, reset=True)
+        targets, weights = targets_of(y, rows), weights_of(sample_weight, rows.shape[0])
+        if weights is not None:
+            if not weights.any():
+                raise ValueError("sample_weight is zero for every row: there would be no data.")
+            present = weights > 0.0
+            rows, targets, weights = rows[present], targets[present], weights[present]
+        table = targets.reshape(len(targets), -1)
+        check_spread(table)
+        settings = self._settings(min(rows.shape[1], table.shape[1]))
+        base = least_squares(rows, table, weights, float(self.alpha))
+        base = base.leading(settings.n_modules, int(settings.n_components))
+        model = LinearModel(settings, spectrum=base.spectrum, dtype=rows.dtype).solved()
+        fresh._publish(base, model, flat=targets.ndim == 1)
+        fresh._warn_if_equal(stacklevel=2)
         model.warn_if_unfinished(stacklevel=2)
+        self.__dict__ = fresh.__dict__
         return self
 
     def predict(self, X: Any) -> Array:
