@@ -16,7 +16,7 @@ SCIENCE = {"numpy", "scipy", "sklearn"}
 LAYERS = {
     "utils": (set(), {*SCIENCE, "joblib", "rich", "threadpoolctl"}),
     "core": ({"utils"}, {"numpy", "scipy"}),
-    "data": ({"utils"}, {*SCIENCE, "narwhals"}),
+    "data": ({"utils"}, {*SCIENCE, "joblib", "narwhals"}),
     "files": ({"utils"}, {*SCIENCE, "skops"}),
     "sources": ({"utils", "data"}, {*SCIENCE, "dask"}),
     "linear": ({"utils", "core", "data", "files", "sources"}, SCIENCE),
@@ -29,7 +29,7 @@ def _above(folder, *below, packages=()):
     LAYERS[folder] = (reach, SCIENCE | set(packages))
 
 
-_above("ensembles", "linear", packages=("joblib",))
+_above("ensembles", "linear", packages=("joblib", "narwhals"))
 _above("streaming", "linear")
 _above("deep", "ensembles", packages=("torch", "skorch"))
 _above("onnx", "deep", packages=("onnx", "torch"))

@@ -10,7 +10,7 @@ from modae.core.solution import Problem
 from modae.core.spectral import solve_spectral
 from modae.data import covariance, krylov
 from modae.data import rows as core_rows
-from modae.data.covariance import CentredData, available_threads
+from modae.data.covariance import CentredData
 from modae.data.krylov import equal_values, leading_basis, spectrum_by_krylov, spectrum_in_basis
 from modae.data.lanczos import BlockLanczos
 from modae.data.moments import moments_of_rows
@@ -258,20 +258,10 @@ def test_the_number_of_threads_does_not_change_a_bit(shape, monkeypatch):
     rows = KeptRows(sparse.random_array(shape, density=0.05, rng=0, format="csr"))
     found = []
     for threads in (1, 2, 5):
-        monkeypatch.setattr(covariance, "available_threads", lambda threads=threads: threads)
+        monkeypatch.setattr(covariance, "effective_n_jobs", lambda _, threads=threads: threads)
         found.append(CentredData.of(rows).smaller_times(np.random.default_rng(0).random((300, 37))))
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
-
-
-def test_the_environment_limits_the_threads(monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert available_threads() == 1
-    monkeypatch.setenv("OMP_NUM_THREADS", "1000000")
-    most = available_threads()
-    for word in ("", "many", "-3"):
-        monkeypatch.setenv("OMP_NUM_THREADS", word)
-        assert available_threads() == most
 
 
 @pytest.mark.parametrize("values", [np.linspace(1.0, 2.0, 100) ** 8, np.ones(100), np.eye(100)[0]])

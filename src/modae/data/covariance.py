@@ -7,13 +7,13 @@ iteration may use the smaller one: :math:`C^T` takes its vectors to principal ax
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy.sparse import issparse
 
 from modae.data.moments import largest_spread, unit_of
@@ -131,13 +131,7 @@ def in_pieces(multiply: Callable[[Array], Array], block: Array) -> Array:
     pieces = [
         np.ascontiguousarray(block[:, cut : cut + PIECE]) for cut in range(0, block.shape[1], PIECE)
     ]
-    with ThreadPoolExecutor(available_threads()) as pool:
+    # One inside a worker of joblib: as many threads as cores in each would only get in their way.
+    with ThreadPoolExecutor(effective_n_jobs(-1)) as pool:
         parts = list(pool.map(multiply, pieces))
     return np.concatenate(parts, axis=1, dtype=np.float64)
-
-
-def available_threads() -> int:
-    """Processors that this process may use; ``OMP_NUM_THREADS`` lowers it, as for other libraries."""
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    wanted = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(allowed, int(wanted))) if wanted.isdigit() else allowed

@@ -31,13 +31,14 @@ def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bo
     Its columns are checked against those of ``fit`` unless ``reset``. Arrays of another namespace stay
     where they are, if the estimator has the tag ``array_api_support`` and the device has the precision.
     """
-    if np.ma.is_masked(X):
-        raise ValueError("X has masked entries, which would be read as numbers: fill or impute them.")
+    refuse_masked("X", X)
     if hasattr(type(X), "__dask_graph__"):
         raise TypeError(
             f"{type(estimator).__name__} does not take dask data here, because that would gather all "
             "rows: give it a sample in memory, X.compute()."
         )
+    if not issparse(X):
+        X = _without_dates(X)
     place = place_of(X)
     X = plain_numbers(X, place)
     if place is not None and not _can_stay(place, estimator, upcast):
@@ -56,6 +57,40 @@ def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bo
     # NumPy multiplies rows that are not aligned, as they may arrive from another process, by another
     # routine, with other round-off.
     return rows if issparse(rows) else np.require(rows, requirements="A")
+
+
+def refuse_masked(name: str, values: Any) -> None:
+    """Masked entries would be read as the numbers behind the mask."""
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} has masked entries, which would be read as numbers: fill them, or drop those rows."
+        )
+
+
+def _without_dates(X: Any) -> Any:
+    """X in the byte order of this machine; dates are refused: they would be read as nanoseconds."""
+    if isinstance(X, np.ndarray):
+        if X.dtype.kind in "mM":
+            raise ValueError(
+                f"X holds dates or durations ({X.dtype}), not numbers: convert them, for example to "
+                "days since a first date."
+            )
+        foreign = X.dtype.kind == "f" and not X.dtype.isnative
+        return X.astype(X.dtype.newbyteorder("=")) if foreign else X
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError(
+            f"X must be in memory, got a lazy {type(X).__name__} of {type(X).__module__.split('.')[0]}: "
+            "use X.collect()."
+        )
+    if isinstance(frame, nw.DataFrame):
+        dates = [name for name, dtype in frame.schema.items() if dtype.is_temporal()]
+        if dates:
+            raise ValueError(
+                f"X has dates or durations in column {dates[0]!r}, not numbers: convert them, for "
+                "example to days since a first date, or leave the column out."
+            )
+    return X
 
 
 def plain_numbers(X: Any, place: Place | None) -> Any:
@@ -92,6 +127,7 @@ def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
     """Weights of the rows as float64, checked; None where there are none."""
     if sample_weight is None:
         return None
+    refuse_masked("sample_weight", sample_weight)
     try:
         given = np.asarray(on_host(sample_weight))
         if np.iscomplexobj(given):

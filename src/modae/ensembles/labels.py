@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from modae.data import check_length, gather
+from modae.data.validation import refuse_masked
 from modae.ensembles.members import Member
 
 VOTINGS = ("hard", "soft")
@@ -28,8 +30,12 @@ def check_labels(classifier: Any, X: Any, y: Any) -> np.ndarray:
         name = type(classifier).__name__
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     y = gather(y)
+    refuse_masked("y", y)
     if hasattr(y, "isna") and np.any(y.isna()):  # pd.NA cannot be compared with anything
         raise ValueError("Input y contains NaN: a label is missing.")
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if series is not y and series.dtype.is_integer():
+        y = series.to_numpy()  # through floats, as elsewhere, large integers would merge
     y = column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)

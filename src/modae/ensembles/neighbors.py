@@ -14,7 +14,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from modae.data.validation import FLOATS, weights_of
+from modae.data.validation import FLOATS, refuse_masked, weights_of
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_choice
 
@@ -90,6 +90,8 @@ class _NearestNeighbor(BaseEstimator):
         self
         """
         fresh = copy(self)  # a fit that fails leaves this model as it was
+        refuse_masked("X", X)
+        refuse_masked("y", y)
         X, y = fresh._validated(X, y)
         self.__dict__ = fresh._fit_checked(X, y, sample_weight).__dict__
         return self

@@ -14,6 +14,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from modae.data import by_rows, check_length, columns_of, gather, split_weights
+from modae.data.validation import refuse_masked
 from modae.ensembles.base import ModularEnsemble, require_in_memory, stacked
 from modae.ensembles.conformal import Calibration
 from modae.ensembles.members import (
@@ -251,7 +252,9 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
     def _check_targets(self, X: Any, y: Any) -> Array:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = check_array(gather(y), ensure_2d=False, dtype=np.float64, input_name="y", copy=True)
+        y = gather(y)
+        refuse_masked("y", y)
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", copy=True)
         check_length(X, y)
         return y
 

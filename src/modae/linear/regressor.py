@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from modae.data import gather, rows_of, weights_of
 from modae.data.moments import largest_spread
 from modae.data.rows import Rows
+from modae.data.validation import refuse_masked
 from modae.linear.least_squares import LeastSquares, Maps, least_squares, maps_of
 from modae.linear.model import LinearModel, Settings, read_only
 from modae.linear.notebook import CertifiedFigures
@@ -313,8 +314,7 @@ def targets_of(y: Any, rows: Rows) -> Array:
     """Targets in float64, (n,) or (n, T), one for each row."""
     if y is None:
         raise ValueError("LinearModularRegressor requires y to be passed, but the target y is None.")
-    if np.ma.is_masked(y):
-        raise ValueError("y has masked entries, which would be read as numbers: drop those rows.")
+    refuse_masked("y", y)
     targets: Array = check_array(gather(y), dtype=np.float64, ensure_2d=False, input_name="y")
     check_consistent_length(rows, targets)
     return targets
