@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 
 from modae import BaggingAutoencoder, LinearModularAutoencoder
-from modae.sources.dask_chunks_graph import FAN_IN, _tree, joined
+from modae.sources.dask_rows import FAN_IN, join_in_a_tree
 from sources_dask.parts import (
     CHUNKINGS,
     FRAME,
@@ -210,11 +210,10 @@ class Word(str):
 
 @pytest.mark.parametrize("n_parts", [1, 2, FAN_IN, FAN_IN + 1, FAN_IN**2 + 1, 300])
 def test_the_tree_joins_neighbours_in_their_order(n_parts):
-    parts = [f"<{place}>" for place in range(n_parts)]
-    assert joined(Word, [(part,) for part in parts], []) == "".join(parts)
-    layer, root = _tree(parts)
-    assert max((len(task.dependencies) for task in layer.values()), default=0) <= FAN_IN
-    assert root == parts[0] if n_parts == 1 else root in layer
+    words = [f"<{place}>" for place in range(n_parts)]
+    whole = join_in_a_tree([dask.delayed((1, Word(word))) for word in words])
+    assert max(len(keys) for keys in whole.dask.get_all_dependencies().values()) <= FAN_IN
+    assert whole.compute() == (n_parts, "".join(words))
 
 
 @pytest.mark.parametrize("estimator", [LinearModularAutoencoder(2, 2), BaggingAutoencoder(2, 2)])

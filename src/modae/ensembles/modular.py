@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from modae.data import columns_of, gather
+from modae.data import columns_of, lazy_rows
 from modae.ensembles.composition import Composition, seeded, two_generators
 from modae.ensembles.members import (
     Member,
@@ -93,7 +93,7 @@ class ModularEnsemble(Composition):
 
 def require_in_memory(X: Any, what: str) -> None:
     """Refuse lazy data where rows are picked one by one: scikit-learn would gather them in silence."""
-    if gather.dispatch(type(X)) is not gather.default:
+    if lazy_rows(X) is not None:
         method = "to_array" if hasattr(X, "to_array") else "compute"
         raise TypeError(
             f"{what} picks single rows, so X must be in memory, got a lazy {type(X).__name__}: use a "
