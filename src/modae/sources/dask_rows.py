@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import accumulate
 from math import isnan
 from typing import Any
@@ -29,7 +28,7 @@ from modae.data.summary import MEMORY_LIMIT
 from modae.data.validation import rows_of, weights_of
 
 FAN_IN = 8
-"""Summaries that one task joins: a worker holds so many of them at a time."""
+"""Sums that one task adds: a worker holds so many of them at a time."""
 
 
 class DaskRows(LazyRows):
@@ -54,17 +53,24 @@ class DaskRows(LazyRows):
             blocks = _counted(blocks)  # lengths that are not known cost a pass over the data
         blocks, weights = _aligned_weights(sample_weight, blocks)
         lengths = blocks.chunks[0] if _is_counted(blocks) else [0] * blocks.npartitions
-        work = ChunkSum(_validator(estimator), summarise, upcast, [0, *accumulate(lengths)])
-        shared = delayed(work, traverse=False)
-        options = {"dtype": object, "meta": np.empty((0, 0), object), "token": "modae-sum"}
-        sums = da.map_blocks(_on_chunk, blocks, shared, weights, **options)
-        n_rows, summary = join_in_a_tree(sums.to_delayed().ravel().tolist()).compute()
-        if n_rows == 0:
+        work = ChunkSummary(_validator(estimator), summarise, upcast, [0, *accumulate(lengths)])
+        sums = da.map_blocks(
+            _on_chunk,
+            blocks,
+            delayed(work, traverse=False),  # in the graph once, under a key of its own
+            weights,
+            chunks=((1,) * blocks.npartitions, (1,)),
+            dtype=object,
+            meta=np.empty((0, 0), object),
+            token="modae-summary",
+        )
+        whole = joined_sums(sums)
+        if whole.n_rows == 0:
             raise ValueError(
                 f"Found array with 0 sample(s) (shape=(0, {columns.shape[1]})) while a minimum of 1 is "
                 f"required by {type(estimator).__name__}: all chunks of X are empty."
             )
-        return summary
+        return whole.summary
 
     def map(self, call: RowwiseCall) -> Any:
         """A lazy dask array of the answers, in the chunks of X."""
@@ -75,13 +81,12 @@ class DaskRows(LazyRows):
         one = _rows_first(sample, call.axis)
         named = hasattr(columns, "columns")
         light = replace(call, estimator=_light(call.estimator, named))
-        # The model is in the graph once, under a key of its own.
         work = ChunkAnswer(light, one[:0], named and not hasattr(call.estimator, "feature_names_in_"))
         blocks = self._blocks()
         answers = da.map_blocks(
             _on_chunk,
             blocks,
-            delayed(work, pure=True, traverse=False),
+            delayed(work, pure=True, traverse=False),  # the model is in the graph once
             chunks=(blocks.chunks[0], *one.shape[1:]),
             new_axis=list(range(2, one.ndim)),
             dtype=one.dtype,
@@ -132,7 +137,24 @@ class DaskRows(LazyRows):
 
 
 @dataclass(frozen=True, eq=False)
-class ChunkSum:
+class PartialSum:
+    """A summary and the number of rows that it is of: chunks may be empty, all of X may not."""
+
+    n_rows: int
+    summary: Any
+
+    def __add__(self, other: PartialSum) -> PartialSum:
+        return PartialSum(self.n_rows + other.n_rows, self.summary.join(other.summary))
+
+
+def joined_sums(sums: da.Array) -> PartialSum:
+    """The sum of a column of partial sums: dask adds neighbours in their order, ``FAN_IN`` at a time."""
+    whole: PartialSum = sums.sum(axis=0, split_every=FAN_IN).compute().item()
+    return whole
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkSummary:
     """What a worker does with a chunk in ``fit``: validate it, and make it small.
 
     ``validator`` is the estimator without anything but its parameters and the columns it expects;
@@ -144,16 +166,16 @@ class ChunkSum:
     upcast: bool
     starts: Sequence[int]
 
-    def __call__(self, chunk: Any, place: int, weights: Any) -> tuple[int, Any]:
-        """Number of rows, and their summary: chunks may be empty, all of X may not."""
+    def __call__(self, chunk: Any, place: int, weights: Any) -> np.ndarray:
+        """The partial sum of one chunk, as an array of one object."""
         n_rows, start = int(chunk.shape[0]), self.starts[place]
         # Joining with nothing turns many rows into moments, and copies few.
-        nothing = self.summarise(np.empty((0, self.validator.n_features_in_)), None, start)
-        if n_rows == 0:
-            return 0, nothing
-        rows = rows_of(chunk, self.validator, upcast=self.upcast)
-        weights = weights[:, 0] if np.ndim(weights) else weights
-        return n_rows, nothing.join(self.summarise(rows, weights_of(weights, n_rows), start))
+        summary = self.summarise(np.empty((0, self.validator.n_features_in_)), None, start)
+        if n_rows:
+            rows = rows_of(chunk, self.validator, upcast=self.upcast)
+            weights = weights[:, 0] if np.ndim(weights) else weights
+            summary = summary.join(self.summarise(rows, weights_of(weights, n_rows), start))
+        return np.array([[PartialSum(n_rows, summary)]], dtype=object)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,19 +196,6 @@ class ChunkAnswer:
         if self.nameless:
             chunk = chunk.to_numpy()  # the caller was told of the names, once
         return _rows_first(np.asarray(self.call(chunk)), self.call.axis)
-
-
-def join_in_a_tree(parts: Sequence[Any]) -> Any:
-    """Delayed pairs (number of rows, summary) as one: neighbours are joined, ``FAN_IN`` at a time."""
-    while len(parts) > 1:
-        groups = [parts[start : start + FAN_IN] for start in range(0, len(parts), FAN_IN)]
-        parts = [delayed(_join)(group) for group in groups]
-    return parts[0]
-
-
-def _join(parts: Sequence[tuple[int, Any]]) -> tuple[int, Any]:
-    counts, summaries = zip(*parts, strict=True)
-    return sum(counts), reduce(lambda one, other: one.join(other), summaries)
 
 
 def _on_chunk(chunk: Any, work: Any, *arguments: Any, block_id: Any) -> Any:
