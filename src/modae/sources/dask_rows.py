@@ -20,7 +20,6 @@ import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from dask.delayed import delayed
-from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 
 from modae.data.lazy import LazyRows, RowwiseCall, Summarise, gather
@@ -74,10 +73,11 @@ class DaskRows(LazyRows):
 
     def map(self, call: RowwiseCall) -> Any:
         """A lazy dask array of the answers, in the chunks of X."""
-        _refuse_containers(call)
         columns = self.columns()
         # On a row of zeros, here: errors and warnings about columns come now, and once.
-        sample = np.asarray(call(columns))
+        answer = call(columns)
+        _refuse_table(answer)
+        sample = np.asarray(answer)
         one = _rows_first(sample, call.axis)
         named = hasattr(columns, "columns")
         light = replace(call, estimator=_light(call.estimator, named))
@@ -320,13 +320,12 @@ def _light(estimator: Any, named: bool) -> Any:
     return light
 
 
-def _refuse_containers(call: RowwiseCall) -> None:
-    """scikit-learn would make a table in memory of the lazy answer: an error is better."""
-    config = getattr(call.estimator, "_sklearn_output_config", {})
-    container = config.get("transform", get_config()["transform_output"])
-    if call.method == "transform" and container != "default":
+def _refuse_table(answer: Any) -> None:
+    """scikit-learn would make a table in memory of the lazy answer too: an error is better."""
+    if hasattr(answer, "columns"):
+        library = type(answer).__module__.partition(".")[0]
         raise ValueError(
-            f"set_output(transform={container!r}) would gather what transform returns for dask data: "
+            f"set_output(transform={library!r}) would gather what transform returns for dask data: "
             'use set_output(transform="default"), and for a lazy dataframe '
             "dask.dataframe.from_dask_array(codes, columns=model.get_feature_names_out())."
         )
