@@ -1,11 +1,14 @@
 """Data, and what it means for a model to be the same."""
 
+from copy import deepcopy
+
 import dask.array as da
 import numpy as np
 import pandas as pd
 from sklearn.datasets import load_digits
 
 from modae import LinearModularAutoencoder
+from modae.sources.dask_rows import ChunkAnswer
 
 X, Y = load_digits(return_X_y=True)
 FRAME = pd.DataFrame(X, columns=[f"pixel{place}" for place in range(X.shape[1])])
@@ -42,3 +45,18 @@ def assert_same_model(one, other, tolerance=1e-8):
 def no_task_may_run(*args, **options):
     """A scheduler for what must be lazy, or must fail early."""
     raise AssertionError("a task was run")
+
+
+def models_in(lazy):
+    """The models in the graph of a lazy answer."""
+    values = [getattr(node, "value", node) for node in dict(lazy.dask).values()]
+    return [value.call.estimator for value in values if isinstance(value, ChunkAnswer)]
+
+
+def holds_data(model):
+    """Whether a model still has the sums that ``partial_fit`` goes on from."""
+    try:
+        deepcopy(model).partial_fit(X)
+    except ValueError:  # partial_fit cannot continue this fit
+        return False
+    return True

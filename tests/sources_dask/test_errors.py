@@ -5,6 +5,7 @@ import dask.array as da
 import dask.bag as db
 import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 
 from modae import BaggingAutoencoder
@@ -73,6 +74,24 @@ def test_a_chunk_that_is_not_as_wide_as_dask_believes():
         model().fit(liar)
 
 
+def test_a_partition_whose_columns_are_not_those_that_dask_believes():
+    def turn_one(part):
+        return part[part.columns[::-1]] if part.index[0] else part
+
+    frame = dd.from_pandas(FRAME, npartitions=2)
+    liar = frame.map_partitions(turn_one, meta=FRAME.iloc[:0], enforce_metadata=False)
+    fitted = model().fit(FRAME)
+    for ask in (model().fit, lambda X: fitted.transform(X).compute()):
+        with pytest.raises(ValueError, match=r"(?s)Chunk 1 of X: .*feature names should match"):
+            ask(liar)
+
+
+def test_missing_entries_of_nullable_columns():
+    table = FRAME.assign(pixel3=pd.array([None, *range(len(X) - 1)], dtype="Int64"))
+    with pytest.raises(ValueError, match="Chunk 0 of X: Input X contains NaN"):
+        model().fit(dd.from_pandas(table, npartitions=2))
+
+
 @pytest.mark.parametrize("estimator", [model(), BaggingAutoencoder(2, 2)])
 @pytest.mark.parametrize("rows", [chunked()[:0], chunked()[chunked()[:, 0] > 99.0]])
 def test_no_rows_at_all(estimator, rows):
@@ -97,6 +116,7 @@ WEIGHTS = {
     "too few, in memory": (lambda: np.ones(3), "each of the 1797 rows"),
     "too few chunks": (lambda: da.ones(900, chunks=300), "each of the 1797 rows"),
     "a matrix": (lambda: chunked(), "one dimension"),
+    "a delayed value": (lambda: dask.delayed(np.ones(1797)), "one dimension.*got a dask DelayedLeaf"),
     "all zero": (lambda: da.zeros(1797, chunks=300), "zero for every row"),
     "words": (lambda: da.from_array(np.array(["a"] * 1797), chunks=300), "must be numbers"),
 }

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 
 from modae import BaggingAutoencoder, LinearModularAutoencoder
-from modae.sources.dask_chunks_graph import FAN_IN, _tree, joined
+from modae.sources.dask_rows import FAN_IN, PartialSum, joined_sums
 from sources_dask.parts import (
     CHUNKINGS,
     FRAME,
@@ -210,11 +210,23 @@ class Word(str):
 
 @pytest.mark.parametrize("n_parts", [1, 2, FAN_IN, FAN_IN + 1, FAN_IN**2 + 1, 300])
 def test_the_tree_joins_neighbours_in_their_order(n_parts):
-    parts = [f"<{place}>" for place in range(n_parts)]
-    assert joined(Word, [(part,) for part in parts], []) == "".join(parts)
-    layer, root = _tree(parts)
-    assert max((len(task.dependencies) for task in layer.values()), default=0) <= FAN_IN
-    assert root == parts[0] if n_parts == 1 else root in layer
+    words = [f"<{place}>" for place in range(n_parts)]
+    sums = np.array([[PartialSum(1, Word(word))] for word in words], dtype=object)
+    whole = joined_sums(da.from_array(sums, chunks=(1, 1)))
+    assert (whole.n_rows, whole.summary) == (n_parts, "".join(words))
+
+
+def test_a_task_joins_few_sums():
+    seen = []
+
+    def watching(graph, keys, **options):
+        tasks = dict(graph.optimize().__dask_graph__())
+        seen.extend(len(task.dependencies) for task in tasks.values())
+        return dask.get(tasks, keys, **options)
+
+    with dask.config.set(scheduler=watching):
+        model().fit(chunked((10, 64)))
+    assert max(seen) <= FAN_IN
 
 
 @pytest.mark.parametrize("estimator", [LinearModularAutoencoder(2, 2), BaggingAutoencoder(2, 2)])

@@ -1,16 +1,16 @@
-"""How each kind of input becomes a summary: one open dispatch by type.
+"""From rows to moments to a spectrum, for dense, sparse and device arrays, in memory or lazy.
 
-A new kind of input (sparse, Arrow, Dask, array API) is one more registration here, never a condition
-in an estimator.
+Estimators validate, sum up and map their data through the functions below. It imports ``utils`` only:
+lazy kinds of data live in ``sources``, and are found by the names in :mod:`modae.data.lazy`.
 """
 
-from modae.data.dispatch import (
+from modae.data.lazy import (
     by_rows,
     check_length,
     collect,
     columns_of,
     gather,
-    map_rows,
+    lazy_rows,
     reduce_rows,
     split_weights,
 )
@@ -23,7 +23,7 @@ __all__ = [
     "collect",
     "columns_of",
     "gather",
-    "map_rows",
+    "lazy_rows",
     "reduce_rows",
     "rows_of",
     "split_weights",

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from modae.data import columns_of, gather
+from modae.data import columns_of, lazy_rows
 from modae.ensembles.members import (
     Member,
     Named,
@@ -251,7 +251,7 @@ class ModularEnsemble(EnsembleParameters):
 
 def require_in_memory(X: Any, what: str) -> None:
     """Refuse lazy data where rows are picked one by one: scikit-learn would gather them in silence."""
-    if gather.dispatch(type(X)) is not gather.default:
+    if lazy_rows(X) is not None:
         method = "to_array" if hasattr(X, "to_array") else "compute"
         raise TypeError(
             f"{what} picks single rows, so X must be in memory, got a lazy {type(X).__name__}: use a "

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from modae.data.dispatch import RowwiseCall
+from modae.data.lazy import RowwiseCall
 from modae.sources.batch import Batch
 from modae.sources.batch_rows import answers_of
 from modae.sources.batches import Batches, open_batches

@@ -1,0 +1,331 @@
+"""Dask arrays and dataframes as lazy rows: chunks are summed where they are, and answers stay lazy.
+
+Both kinds become one dask array whose blocks are chunks of whole rows. ``fit`` maps a function over the
+blocks that validates each and sums it up (D x D moments, or its rows while they are fewer than D), and
+joins the sums in a tree, in an order that does not depend on who is ready first; only the last sum comes
+to the caller. ``transform``, ``predict`` and the like return dask arrays of which nothing is computed
+yet. All of it runs wherever the user runs dask: no cluster is ever started here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from math import isnan
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.base import is_dask_collection
+from dask.delayed import delayed
+from sklearn.base import BaseEstimator, clone
+
+from modae.data.lazy import LazyRows, RowwiseCall, Summarise, gather
+from modae.data.summary import MEMORY_LIMIT
+from modae.data.validation import rows_of, weights_of
+
+FAN_IN = 8
+"""Sums that one task adds: a worker holds so many of them at a time."""
+
+
+class DaskRows(LazyRows):
+    """The rows of a dask array with two dimensions, or of a dask dataframe."""
+
+    def reduce(
+        self,
+        estimator: BaseEstimator,
+        summarise: Summarise,
+        sample_weight: Any,
+        *,
+        reset: bool,
+        upcast: bool,
+        indexed: bool,
+    ) -> Any:
+        """Sum up all chunks, where they are, and join the sums in a tree."""
+        # What can be told without reading: number, names and types of the columns, and whether sums fit.
+        columns = self.columns()
+        rows_of(columns, estimator, reset=reset, upcast=upcast)
+        blocks = _require_room(self._blocks(), columns.shape[1])
+        if indexed:
+            blocks = _counted(blocks)  # lengths that are not known cost a pass over the data
+        blocks, weights = _aligned_weights(sample_weight, blocks)
+        lengths = blocks.chunks[0] if _is_counted(blocks) else [0] * blocks.npartitions
+        work = ChunkSummary(_validator(estimator), summarise, upcast, [0, *accumulate(lengths)])
+        sums = da.map_blocks(
+            _on_chunk,
+            blocks,
+            delayed(work, traverse=False),  # in the graph once, under a key of its own
+            weights,
+            chunks=((1,) * blocks.npartitions, (1,)),
+            dtype=object,
+            meta=np.empty((0, 0), object),
+            token="modae-summary",
+        )
+        whole = joined_sums(sums)
+        if whole.n_rows == 0:
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape=(0, {columns.shape[1]})) while a minimum of 1 is "
+                f"required by {type(estimator).__name__}: all chunks of X are empty."
+            )
+        return whole.summary
+
+    def map(self, call: RowwiseCall) -> Any:
+        """A lazy dask array of the answers, in the chunks of X."""
+        columns = self.columns()
+        # On a row of zeros, here: errors and warnings about columns come now, and once.
+        answer = call(columns)
+        _refuse_table(answer)
+        sample = np.asarray(answer)
+        one = _rows_first(sample, call.axis)
+        named = hasattr(columns, "columns")
+        light = replace(call, estimator=_light(call.estimator, named))
+        work = ChunkAnswer(light, one[:0], named and not hasattr(call.estimator, "feature_names_in_"))
+        blocks = self._blocks()
+        answers = da.map_blocks(
+            _on_chunk,
+            blocks,
+            delayed(work, pure=True, traverse=False),  # the model is in the graph once
+            chunks=(blocks.chunks[0], *one.shape[1:]),
+            new_axis=list(range(2, one.ndim)),
+            dtype=one.dtype,
+            meta=np.empty((0,) * one.ndim, one.dtype),
+            token=f"modae-{call.method}",
+        )
+        return answers[:, 0] if sample.ndim == 1 else da.moveaxis(answers, 0, call.axis)
+
+    def gather(self) -> Any:
+        """The values, computed."""
+        return self.data.compute()
+
+    def columns(self) -> Any:
+        """A row of zeros with the names and types of the columns; an error if X has no columns."""
+        X = self.data
+        if isinstance(X, da.Array) and X.ndim == 2:
+            width = int(_with_known_columns(X).shape[1])
+            return np.zeros((1, width), X.dtype if X.dtype.kind in "fiubc" else np.float64)
+        if _is_table(X) and X.ndim == 2:
+            # In their common type: float32 stays float32, and what is no number is tried as one.
+            kinds = (kind if _is_plain_number(kind) else np.dtype(np.float64) for kind in X.dtypes)
+            return X.dtypes.to_frame().T.isna().astype(np.result_type(np.bool_, *kinds))
+        shape = f"{X.ndim} dimensions" if isinstance(X, da.Array) else f"a dask {type(X).__name__}"
+        raise ValueError(
+            "X must be a dask array with two dimensions, rows and columns, or a dask dataframe, got "
+            f"{shape}. Reshape your data, for example X.reshape(len(X), -1), X[:, None] or X.to_frame()."
+        )
+
+    def n_rows(self) -> int | None:
+        """Known for arrays with known chunks."""
+        known = isinstance(self.data, da.Array) and _is_counted(self.data)
+        return int(self.data.shape[0]) if known else None
+
+    def split_weights(self, sample_weight: Any) -> tuple[Any, Any]:
+        """The data as they are: their weights are given apart."""
+        return self.data, gather(sample_weight)
+
+    def _blocks(self) -> da.Array:
+        """A dask array with a block for each chunk of rows; blocks of a dataframe stay tables."""
+        X = self.data
+        if isinstance(X, da.Array):
+            # A sum of products needs whole rows.
+            return X if X.numblocks[1] == 1 else _with_known_columns(X).rechunk({1: -1})
+        # Projections reach the reader of the files first, which may also change the partitions.
+        meta = np.empty((0, len(X.columns)))
+        blocks: da.Array = X.optimize().map_partitions(_unchanged, meta=meta, enforce_metadata=False)
+        return blocks
+
+
+@dataclass(frozen=True, eq=False)
+class PartialSum:
+    """A summary and the number of rows that it is of: chunks may be empty, all of X may not."""
+
+    n_rows: int
+    summary: Any
+
+    def __add__(self, other: PartialSum) -> PartialSum:
+        return PartialSum(self.n_rows + other.n_rows, self.summary.join(other.summary))
+
+
+def joined_sums(sums: da.Array) -> PartialSum:
+    """The sum of a column of partial sums: dask adds neighbours in their order, ``FAN_IN`` at a time."""
+    whole: PartialSum = sums.sum(axis=0, split_every=FAN_IN).compute().item()
+    return whole
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkSummary:
+    """What a worker does with a chunk in ``fit``: validate it, and make it small.
+
+    ``validator`` is the estimator without anything but its parameters and the columns it expects;
+    ``starts`` are the indices of the first rows of all chunks.
+    """
+
+    validator: BaseEstimator
+    summarise: Summarise
+    upcast: bool
+    starts: Sequence[int]
+
+    def __call__(self, chunk: Any, place: int, weights: Any) -> np.ndarray:
+        """The partial sum of one chunk, as an array of one object."""
+        n_rows, start = int(chunk.shape[0]), self.starts[place]
+        # Joining with nothing turns many rows into moments, and copies few.
+        summary = self.summarise(np.empty((0, self.validator.n_features_in_)), None, start)
+        if n_rows:
+            rows = rows_of(chunk, self.validator, upcast=self.upcast)
+            weights = weights[:, 0] if np.ndim(weights) else weights
+            summary = summary.join(self.summarise(rows, weights_of(weights, n_rows), start))
+        return np.array([[PartialSum(n_rows, summary)]], dtype=object)
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkAnswer:
+    """What a worker does with a chunk in ``transform`` and the like.
+
+    ``empty`` is the answer for no rows; ``nameless`` models get chunks without names of columns.
+    """
+
+    call: RowwiseCall
+    empty: np.ndarray
+    nameless: bool
+
+    def __call__(self, chunk: Any, place: int) -> np.ndarray:
+        """The answers for the rows of one chunk, in blocks with the rows first."""
+        if chunk.shape[0] == 0:
+            return self.empty
+        if self.nameless:
+            chunk = chunk.to_numpy()  # the caller was told of the names, once
+        return _rows_first(np.asarray(self.call(chunk)), self.call.axis)
+
+
+def _on_chunk(chunk: Any, work: Any, *arguments: Any, block_id: Any) -> Any:
+    """Do the work that all chunks share, and say which chunk was wrong.
+
+    Other errors, such as a lack of memory, stay as they are.
+    """
+    try:
+        return work(chunk, block_id[0], *arguments)
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"Chunk {block_id[0]} of X: {error}") from error
+
+
+def _rows_first(answer: np.ndarray, axis: int) -> np.ndarray:
+    """The answer as a block of at least two dimensions, like the chunk that it is of."""
+    answer = np.moveaxis(answer, axis, 0)
+    return answer[:, None] if answer.ndim == 1 else answer
+
+
+def _aligned_weights(sample_weight: Any, blocks: da.Array) -> tuple[da.Array, Any]:
+    """The blocks, and weights to map with them: none, one number, or a column in the same chunks.
+
+    The blocks are counted where there is no other way to tell which weight is whose; where dask does
+    not know the lengths of equally many chunks, workers check.
+    """
+    if not is_dask_collection(sample_weight):
+        if sample_weight is None or np.ndim(sample_weight) == 0:
+            return blocks, sample_weight
+        blocks = _counted(blocks)
+        weights: Any = weights_of(sample_weight, blocks.shape[0])
+        return blocks, da.from_array(weights, chunks=(blocks.chunks[0],))[:, None]
+    weights = sample_weight.optimize().to_dask_array() if _is_table(sample_weight) else sample_weight
+    if not isinstance(weights, da.Array) or weights.ndim != 1:
+        raise ValueError(
+            "sample_weight must have one dimension: a dask array or series with one number for each "
+            f"row of X, got a dask {type(sample_weight).__name__}."
+        )
+    if _is_counted(weights) and _is_counted(blocks):
+        same = weights.chunks[0] == blocks.chunks[0]
+    else:
+        same = weights.npartitions == blocks.npartitions
+    if not same:
+        blocks, weights = _counted(blocks), _counted(weights)
+        if weights.shape[0] != blocks.shape[0]:
+            raise ValueError(
+                f"sample_weight must have one number for each of the {blocks.shape[0]} rows of X, got "
+                f"shape {weights.shape}."
+            )
+        weights = weights.rechunk((blocks.chunks[0],))
+    return blocks, weights[:, None]
+
+
+def _is_counted(array: da.Array) -> bool:
+    """Whether dask knows the lengths of the chunks."""
+    return not any(isnan(length) for length in array.chunks[0])
+
+
+def _counted(array: da.Array) -> da.Array:
+    """The same with lengths: one pass over the data if dask does not know them."""
+    return array if _is_counted(array) else array.copy().compute_chunk_sizes()
+
+
+def _with_known_columns(X: da.Array) -> da.Array:
+    """The same array; the widths of its chunks are looked up if dask does not know them."""
+    if not any(isnan(width) for width in X.chunks[1]):
+        return X
+    widths = X.blocks[0].compute_chunk_sizes().chunks[1]  # the first chunk of rows has them all
+    return da.Array(X.dask, X.name, (X.chunks[0], widths), meta=X)
+
+
+def _is_table(X: Any) -> bool:
+    """Whether X is a dask dataframe or series. (A delayed value claims to have every attribute.)"""
+    return hasattr(type(X), "to_dask_array")
+
+
+def _is_plain_number(kind: Any) -> bool:
+    return isinstance(kind, np.dtype) and kind.kind in "fiub"
+
+
+def _unchanged(table: Any) -> Any:
+    return table
+
+
+def _require_room(blocks: da.Array, width: int) -> da.Array:
+    """The blocks, counted if that matters; an error before anything is summed if sums are too large."""
+    if 8 * width * width <= MEMORY_LIMIT:
+        return blocks
+    blocks = _counted(blocks)
+    if blocks.shape[0] >= width:
+        raise MemoryError(
+            f"Chunks of dask are summed into matrices of {width:,} x {width:,} numbers, whatever "
+            f"spectrum= is: {8 * width**2 / 1e9:.1f} GB each, over the limit of "
+            f"{MEMORY_LIMIT / 1e9:.1f} GB. Reduce the number of features first, or fit in memory with "
+            "spectrum='krylov'."
+        )
+    return blocks
+
+
+def _validator(estimator: BaseEstimator) -> BaseEstimator:
+    """The estimator with nothing but what validation looks at."""
+    validator = clone(estimator)
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(estimator, name):
+            setattr(validator, name, getattr(estimator, name))
+    return validator
+
+
+def _light(estimator: Any, named: bool) -> Any:
+    """A copy to travel: without the sums that only ``partial_fit`` needs.
+
+    For chunks without names it forgets the names, or each of them would warn again.
+    """
+    light = copy(estimator)
+    for name, value in vars(estimator).items():
+        if hasattr(value, "without_data"):
+            vars(light)[name] = value.without_data()
+        elif isinstance(value, BaseEstimator):
+            vars(light)[name] = _light(value, named)
+    if not named:
+        vars(light).pop("feature_names_in_", None)
+    return light
+
+
+def _refuse_table(answer: Any) -> None:
+    """scikit-learn would make a table in memory of the lazy answer too: an error is better."""
+    if hasattr(answer, "columns"):
+        library = type(answer).__module__.partition(".")[0]
+        raise ValueError(
+            f"set_output(transform={library!r}) would gather what transform returns for dask data: "
+            'use set_output(transform="default"), and for a lazy dataframe '
+            "dask.dataframe.from_dask_array(codes, columns=model.get_feature_names_out())."
+        )
