@@ -17,15 +17,15 @@ from typing import Any
 from modae.display.style import PALETTE
 
 SCRIPTS = (
-    "words.js",
+    "numbers.js",
+    "elements.js",
     "theme.js",
     "axes.js",
     "overlay.js",
     "curves.js",
     "maps.js",
     "shapes.js",
-    "pictures.js",
-    "numbers.js",
+    "tables.js",
     "figures.js",
     "sections.js",
     "slider.js",
@@ -60,7 +60,7 @@ def render(facts: dict[str, Any]) -> str:
     Examples
     --------
     >>> from modae.report.page import render
-    >>> facts = {"title": "Digits", "subtitle": "", "words": [], "numbers": [], "diversities": [0.5]}
+    >>> facts = {"title": "Digits", "subtitle": "", "summary": [], "numbers": [], "diversities": [0.5]}
     >>> facts |= {"start": 0, "live": ["Diversity 0.5"], "overview": [], "studies": [], "footer": []}
     >>> "<title>Digits</title>" in render(facts)
     True
