@@ -152,7 +152,8 @@ class ReconstructionDisplay:
         n_columns, n_rows, height, width = columns.shape
         # The modules stand apart from the originals on their left and the means on their right.
         gap = max(1, width // 8)
-        left = np.arange(n_columns) * (width + gap) + gap * np.r_[0, np.ones(n_columns - 1, dtype=int)]
+        left = np.arange(n_columns) * (width + gap)
+        left[1:] += gap
         left[-1] += gap
         top = np.arange(n_rows) * (height + gap)
         canvas = np.full((top[-1] + height, left[-1] + width), np.nan)
