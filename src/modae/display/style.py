@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from modae.utils.extras import require
 from modae.utils.parameters import check_count
 
 if TYPE_CHECKING:
@@ -34,11 +35,7 @@ BAND_OPACITY = 0.2
 
 def pyplot() -> Any:
     """``matplotlib.pyplot``, imported when something is to be drawn."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError('Displays need matplotlib: pip install "modae[plot]".') from error
-    return plt
+    return require("matplotlib.pyplot", extra="plot", purpose="Displays")
 
 
 def single_axes(ax: Axes | None, size: tuple[float, float] | None = None) -> Axes:

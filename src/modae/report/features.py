@@ -13,7 +13,7 @@ from modae.report.charts import Section, chart, curves, line, module_names, sect
 from modae.report.images import MOST_MODULES, MOST_ROWS, encoded
 from modae.report.subject import Subject, most_frequent
 from modae.utils.arrays import Array
-from modae.utils.parallel import in_threads
+from modae.utils.parallel import run_parallel
 from modae.utils.text import format_number
 
 MOST_COLUMNS = 24
@@ -108,7 +108,7 @@ def likeness_section(subject: Subject, n_jobs: int | None) -> Section | None:
     def correlations(model: object) -> Array:
         return distance_correlation_matrix([dense, *module_features(model, rows)])
 
-    every = np.array(in_threads(correlations, [(model,) for model in subject.models], n_jobs))
+    every = np.array(run_parallel(correlations, [(model,) for model in subject.models], n_jobs))
     with_data, pairs = every[:, 0, 1:], every[:, 1:, 1:]
     n_modules = pairs.shape[1]
     two_modules = pairs[:, *np.triu_indices(n_modules, k=1)]

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from modae.linear.bagging import BaggingAutoencoder
 from modae.report.subject import Subject
 from modae.utils.arrays import Array
-from modae.utils.parallel import in_threads
+from modae.utils.parallel import run_parallel
 from modae.utils.text import counted
 
 MOST_FOLDS = 5
@@ -112,7 +112,7 @@ class EnsembleOnPath(BaseEstimator):
         def fitted(each: Any) -> Any:
             return clone(self.ensemble).set_params(extractor=FrozenEstimator(each)).fit(X, y)
 
-        self.ensembles_ = in_threads(fitted, [(each,) for each in modules], self.n_jobs)
+        self.ensembles_ = run_parallel(fitted, [(each,) for each in modules], self.n_jobs)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -122,7 +122,7 @@ class EnsembleOnPath(BaseEstimator):
             return np.vstack([np.asarray(model.predict(X))[None], model.predict_members(X)]).T
 
         return np.stack(
-            in_threads(predicted, [(each,) for each in self.ensembles_], self.n_jobs), axis=1
+            run_parallel(predicted, [(each,) for each in self.ensembles_], self.n_jobs), axis=1
         )
 
 
@@ -159,7 +159,7 @@ def run_trials(subject: Subject, n_jobs: int | None, seed: int) -> Trials | None
         filterwarnings("ignore", "All modules are equal")  # at diversity 0: the page shows it
         filterwarnings("ignore", "invalid value encountered", RuntimeWarning)  # PCA of constant columns
         predictions = predictions_of(on_path)
-        found = in_threads(predictions_of, [(model,) for model in baselines.values()], n_jobs)
+        found = run_parallel(predictions_of, [(model,) for model in baselines.values()], n_jobs)
     both = errors(predictions)
     own = parts.ensemble.predict(subject.rows)
     wrong = np.mean(own != labels) if classify else np.sqrt(np.mean((own - labels) ** 2))
