@@ -4,23 +4,11 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from browser.pages import PAGES
+from modae.utils.text import format_number
 from report.example_facts import HOSTILE
 
 pytestmark = pytest.mark.browser
 NAMES = [name for name, _ in PAGES]
-
-
-def shown(value, unit=""):
-    """A number as the page must write it: percent for fractions, at most four digits."""
-    if value is None:
-        return "\N{EN DASH}"
-    number = float(f"{100 * value if unit == '%' else value:.4g}")
-    if 0 < abs(number) < 1e-6:
-        mantissa, exponent = f"{number:e}".split("e")
-        text = f"{float(mantissa):g}e{int(exponent)}"
-    else:
-        text = f"{number:.12f}".rstrip("0").rstrip(".")
-    return text.replace("-", "\N{MINUS SIGN}") + unit
 
 
 def expected(chart, index):
@@ -30,19 +18,22 @@ def expected(chart, index):
         lines = [
             (line["values"][index], (line["error"] or [None] * 99)[index]) for line in chart["lines"]
         ]
-        entries = lines + [(level["value"], level["error"]) for level in chart["levels"]]
+        entries = lines + [(level["value"], level["error"]) for level in chart.get("levels", [])]
         errors = any(error is not None for _, error in entries)
-        return [[shown(each, unit) for each in entry[: 1 + errors]] for entry in entries]
+        return [[format_number(each, unit) for each in entry[: 1 + errors]] for entry in entries]
     if chart["kind"] == "map":
-        return [[shown(row[index], unit)] for row in chart["values"]]
+        return [[format_number(row[index], unit)] for row in chart["values"]]
     if chart["kind"] == "bars":
-        return [[shown(value, unit)] for value in chart["values"][index]]
+        return [[format_number(value, unit)] for value in chart["values"][index]]
     if chart["kind"] == "matrix":
-        return [[shown(value, unit) for value in row] for row in chart["values"][index]]
+        return [[format_number(value, unit) for value in row] for row in chart["values"][index]]
     if chart["kind"] == "scatter":
-        return [[shown(x), shown(y)] for x, y in zip(chart["x"], chart["y"][index], strict=True)]
+        return [
+            [format_number(x), format_number(y)]
+            for x, y in zip(chart["x"], chart["y"][index], strict=True)
+        ]
     return [
-        [shown(curve[at]) for curve in panel["curves"][index]]
+        [format_number(curve[at]) for curve in panel["curves"][index]]
         for panel in chart["panels"]
         for at in range(0, len(panel["grid"][index]), -(-len(panel["grid"][index]) // 40))
     ]
@@ -71,7 +62,7 @@ def test_the_numbers_are_those_of_the_facts(open_page, name):
                     assert cells(page, figure) == expected(chart, int(index)), chart["title"]
 
 
-def test_hostile_names_are_words(open_page):
+def test_hostile_names_are_texts(open_page):
     page = open_page("hostile")
     assert page.texts("h1") == [HOSTILE]
     assert page.texts("#study h2, #study h3") == [HOSTILE] * 2

@@ -35,7 +35,7 @@ def test_the_keyboard_moves_every_chart(open_page, name):
             assert (one != other) == differs(chart, last), chart["title"]
 
 
-def test_words_follow_the_slider(open_page):
+def test_texts_follow_the_slider(open_page):
     page = open_page("everything")
     facts = page.facts
     page.press("#diversity", Keys.HOME)

@@ -33,8 +33,8 @@ def test_a_classifier_finds_its_target_in_the_table(desk, call):
 def test_the_page_knows_columns_and_classes_by_name(desk, call):
     assert call("report", "vote.modae", "good.csv", "-o", "page.html").code == 0
     sections = {each["id"]: each for each in facts_of(desk / "page.html")["studies"][0]["sections"]}
-    assert set(sections["looks"]["charts"][0]["rows"]) == set(flowers().columns) - {"kind"}
-    assert sections["answers"]["charts"][0]["rows"] == ["aster", "bellis", "crocus"]
+    assert set(sections["columns"]["charts"][0]["rows"]) == set(flowers().columns) - {"kind"}
+    assert sections["predictions"]["charts"][0]["rows"] == ["aster", "bellis", "crocus"]
 
 
 def test_a_table_without_the_target_gives_a_page_without_errors(desk, call):
@@ -76,7 +76,7 @@ def test_title_rows_and_seed_are_taken(desk, call):
     assert call("report", "vote.modae", "good.csv", "-o", "page.html", *options).code == 0
     facts = facts_of(desk / "page.html")
     assert facts["title"] == "My <flowers>"
-    assert "30 of them" in facts["words"][1]
+    assert "30 of them" in facts["summary"][1]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_rows_without_a_target_are_left_out_and_that_is_said(desk, call):
     answer = call("report", "vote.modae", "holes.csv", "-o", "page.html")
     assert answer.code == 0, answer.err
     assert "1 row without a target" in answer.out
-    assert "59 rows" in facts_of(desk / "page.html")["words"][1]
+    assert "59 rows" in facts_of(desk / "page.html")["summary"][1]
 
 
 def test_classes_that_the_model_does_not_know_are_refused(desk, call):

@@ -10,6 +10,8 @@ import pytest
 from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from modae import LinearModularAutoencoder, ModularClassifier, ModularClassifierCV
 from modae.display import (
@@ -115,7 +117,7 @@ def test_several_axes_are_counted_or_made_in_a_figure(name):
 @every_display
 def test_without_matplotlib_the_message_says_how_to_install_it(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r'need matplotlib: pip install "modae\[plot\]"\.'):
+    with pytest.raises(ImportError, match=r'without matplotlib.*: pip install "modae\[plot\]"'):
         FROM_ESTIMATOR[name](None)
 
 
@@ -137,6 +139,26 @@ UNFITTED = {
 def test_unfitted_estimators_are_refused(display):
     with pytest.raises(NotFittedError):
         display.from_estimator(*UNFITTED[display])
+
+
+def test_a_pipeline_is_drawn_as_its_modules_see_the_rows():
+    scaler = StandardScaler().fit(7.0 + 3.0 * IMAGES)
+    scaled = scaler.transform(IMAGES)
+    modules = LinearModularAutoencoder(4, 2, 0.5, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), modules).fit(7.0 + 3.0 * IMAGES)
+    alone = modules.fit(pipeline[0].transform(7.0 + 3.0 * IMAGES))
+    densities = [
+        ModuleDensityDisplay.from_estimator(model, rows, LABELS).densities
+        for model, rows in ((pipeline, IMAGES), (alone, scaled))
+    ]
+    np.testing.assert_allclose(*densities)
+    pictures = [
+        ReconstructionDisplay.from_estimator(model, rows).reconstructions
+        for model, rows in ((pipeline, IMAGES), (alone, scaled))
+    ]
+    np.testing.assert_allclose(*pictures)
+    shares = [AllocationDisplay.from_estimator(model).shares for model in (pipeline, alone)]
+    np.testing.assert_allclose(*shares)
 
 
 def test_every_class_has_its_own_colour():

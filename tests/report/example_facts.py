@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.datasets import load_digits
 
-from modae.report.png import encoded
+from modae.report.images import encoded
 
 DIVERSITIES = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 1.0]
 START = 8
@@ -26,7 +26,7 @@ def per_diversity(function):
     return np.round([function(value) for value in DIVERSITIES], 4).tolist()
 
 
-def in_words(text):
+def at_each(text):
     return [f"{text} at diversity {value}." for value in DIVERSITIES]
 
 
@@ -37,7 +37,7 @@ def curves():
     return {
         "kind": "curves",
         "title": "Error on rows that were held out",
-        "summary": in_words("Errors of the vote and of single modules"),
+        "summary": at_each("Errors of the vote and of single modules"),
         "y_label": "error",
         "unit": "%",
         "lines": [
@@ -85,7 +85,7 @@ def path_map():
     return {
         "kind": "map",
         "title": "Who sees which principal axis",
-        "summary": in_words("Share of the modules that see an axis"),
+        "summary": at_each("Share of the modules that see an axis"),
         "y_label": "principal axis",
         "rows": rows,
         "values": values,
@@ -100,7 +100,7 @@ def bars(names=MODULES):
     return {
         "kind": "bars",
         "title": "How often a module is right where the vote is wrong",
-        "summary": in_words("Shares of the modules"),
+        "summary": at_each("Shares of the modules"),
         "x_label": "module",
         "y_label": "share of rows",
         "unit": "%",
@@ -115,7 +115,7 @@ def matrix(rows=MODULES, columns=MODULES, **changes):
     base = {
         "kind": "matrix",
         "title": "Distance correlation between modules",
-        "summary": in_words("Distance correlation of each pair of modules"),
+        "summary": at_each("Distance correlation of each pair of modules"),
         "x_label": "module",
         "y_label": "module",
         "columns": list(columns),
@@ -152,7 +152,7 @@ def densities(classes=("setosa", "versicolor", "virginica")):
     return {
         "kind": "densities",
         "title": "What a module sees of each class",
-        "summary": in_words("Densities of the classes along the first feature of three modules"),
+        "summary": at_each("Densities of the classes along the first feature of three modules"),
         "x_label": "first feature of the module",
         "classes": list(classes),
         "panels": panels,
@@ -175,7 +175,7 @@ def images():
     return {
         "kind": "images",
         "title": "What each module remembers of a row",
-        "summary": in_words("Reconstructions by four modules and their mean"),
+        "summary": at_each("Reconstructions by four modules and their mean"),
         "columns": ["original", "module 1", "module 2", "module 3", "module 4", "mean"],
         "rows": ["7", "8", "9"],
         "images": drawn,
@@ -189,7 +189,7 @@ def scatter():
     return {
         "kind": "scatter",
         "title": "Predicted against true",
-        "summary": in_words("Predictions against the truth"),
+        "summary": at_each("Predictions against the truth"),
         "x_label": "true",
         "y_label": "predicted",
         "x": np.round(x, 1).tolist(),
@@ -215,16 +215,16 @@ def table():
 
 
 def section(name, title, *charts):
-    words = (
+    text = (
         "A modular autoencoder trades the error of single modules against their diversity. Here is how."
     )
-    return {"id": name, "title": title, "words": words, "charts": list(charts)}
+    return {"id": name, "title": title, "text": text, "charts": list(charts)}
 
 
 def study(name, *sections, live=None):
     found = {
         "name": name,
-        "words": f"About {name}: 1,797 rows of 64 features.",
+        "text": f"About {name}: 1,797 rows of 64 features.",
         "sections": list(sections),
     }
     return found if live is None else found | {"live": live}
@@ -272,7 +272,7 @@ def facts(**changes):
     base = {
         "title": "Six modules look at digits",
         "subtitle": "ModularClassifier, 6 modules of 8 components, diversity 0.75",
-        "words": [
+        "summary": [
             "Six small autoencoders look at 1,797 rows.",
             "Together they err less than each one alone.",
         ],
@@ -280,17 +280,17 @@ def facts(**changes):
             {
                 "value": "6.2%",
                 "label": "error of the vote",
-                "words": "plain PCA + the same classifier: 10.8%",
+                "text": "plain PCA + the same classifier: 10.8%",
             },
             {
                 "value": "0.41",
                 "label": "mean distance correlation",
-                "words": "between two modules; 1 at diversity 0",
+                "text": "between two modules; 1 at diversity 0",
             },
             {
                 "value": "92%",
                 "label": "of the variance is seen",
-                "words": "a PCA of 8 components sees 67%",
+                "text": "a PCA of 8 components sees 67%",
             },
         ],
         "diversities": DIVERSITIES,
@@ -331,7 +331,7 @@ def single():
 
 
 def hostile():
-    """Names and words that must appear as they are."""
+    """Names and texts that must appear as they are."""
     names = [HOSTILE, "a<br>b", "&lt;i&gt;", "x\u2028y"]
     lines = [{"name": name, "values": [0.1 * k] * N, "error": None} for k, name in enumerate(names, 1)]
     charts = (
@@ -345,6 +345,6 @@ def hostile():
     return facts(
         title=HOSTILE,
         subtitle=HOSTILE,
-        words=[HOSTILE],
+        summary=[HOSTILE],
         studies=[study(HOSTILE, named), study("b", named)],
     )

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -23,9 +24,10 @@ from modae import (
     ModularClassifierCV,
 )
 from modae.report import build
+from modae.utils.text import percent
 
 STOPS = [0.0, 1.0]
-SUPERVISED = {"errors", "answers", "densities"}
+SUPERVISED = {"errors", "predictions", "densities"}
 
 
 def names_of(facts):
@@ -33,13 +35,13 @@ def names_of(facts):
 
 
 def test_a_classifier_has_all_sections(wine_facts):
-    wanted = ["errors", "allocation", "looks", "likeness", "densities", "answers", "loss"]
+    wanted = ["errors", "allocation", "columns", "likeness", "densities", "predictions", "loss"]
     assert names_of(wine_facts) == wanted
     assert len(wine_facts["numbers"]) == 3
 
 
 def test_modules_alone_have_the_same_page_without_the_parts_of_the_labels(digit_facts):
-    assert names_of(digit_facts) == ["allocation", "reconstructions", "looks", "likeness", "loss"]
+    assert names_of(digit_facts) == ["allocation", "reconstructions", "columns", "likeness", "loss"]
     assert len(digit_facts["numbers"]) == 3
 
 
@@ -48,9 +50,7 @@ def test_labels_colour_the_densities_of_modules_alone(digit_modules, digits):
     assert SUPERVISED & set(names_of(facts)) == {"densities"}
 
 
-def test_every_chart_says_in_words_what_it_shows_at_every_diversity(
-    wine_facts, digit_facts, diabetes_facts
-):
+def test_every_chart_says_what_it_shows_at_every_diversity(wine_facts, digit_facts, diabetes_facts):
     for facts in (wine_facts, digit_facts, diabetes_facts):
         for section in facts["studies"][0]["sections"]:
             for chart in section["charts"]:
@@ -66,7 +66,7 @@ def test_facts_are_plain_and_small(wine_facts, digit_facts, diabetes_facts):
 def test_an_ensemble_without_labels_says_that_it_has_none(wine_model, wine):
     facts = build(wine_model, wine[0], diversities=STOPS).facts
     assert not SUPERVISED & set(names_of(facts))
-    assert any("No labels were given" in sentence for sentence in facts["words"])
+    assert any("No labels were given" in sentence for sentence in facts["summary"])
 
 
 def test_a_class_with_one_row_is_no_reason_to_fail(wine_model, wine):
@@ -74,14 +74,14 @@ def test_a_class_with_one_row_is_no_reason_to_fail(wine_model, wine):
     rows = np.flatnonzero((y != "north") | (np.arange(len(y)) == 0))
     facts = build(wine_model, X.iloc[rows], y[rows], diversities=STOPS).facts
     assert "errors" not in names_of(facts)
-    assert any("Class 'north' has one row" in sentence for sentence in facts["words"])
+    assert any("Class 'north' has one row" in sentence for sentence in facts["summary"])
 
 
 def test_one_class_is_no_reason_to_fail(wine_model, wine):
     X, y = wine
     facts = build(wine_model, X[y == "west"], y[y == "west"], diversities=STOPS).facts
     assert "errors" not in names_of(facts)
-    assert any("All rows have the class 'west'" in sentence for sentence in facts["words"])
+    assert any("All rows have the class 'west'" in sentence for sentence in facts["summary"])
 
 
 def test_modules_without_a_path_have_one_diversity(digits):
@@ -107,7 +107,7 @@ def test_the_error_of_the_model_itself_is_on_the_page(wine):
     facts = build(model, X, y, diversities=[0.0]).facts
     error = 1.0 - model.score(X, y)
     assert error > 0.5
-    assert f"The model itself is wrong on {100 * error:.1f}% of these rows" in facts["words"][2]
+    assert f"The model itself is wrong on {percent(error)} of these rows" in facts["summary"][2]
 
 
 def test_mistakes_of_classes_that_are_not_shown_are_not_hidden(section_of):
@@ -115,9 +115,9 @@ def test_mistakes_of_classes_that_are_not_shown_are_not_hidden(section_of):
     y = np.concatenate([np.repeat(np.arange(20), 30), np.repeat(np.arange(20, 25), 10)])
     X = np.where(y < 20, 10.0 * y, 1000.0)[:, None] + rng.standard_normal((len(y), 12))
     model = ModularClassifier(LinearModularAutoencoder(3, 2, random_state=0)).fit(X, y)
-    answers = section_of(build(model, X, y, diversities=[0.5]).facts, "answers")
+    answers = section_of(build(model, X, y, diversities=[0.5]).facts, "predictions")
     assert "There are no mistakes" not in answers["charts"][0]["summary"][0]
-    assert "answers outside them are not in the table" in answers["words"]
+    assert "answers outside them are not in the table" in answers["text"]
 
 
 def test_a_draw_keeps_rows_of_rare_classes(wine_model, wine):
@@ -125,14 +125,14 @@ def test_a_draw_keeps_rows_of_rare_classes(wine_model, wine):
     others = np.flatnonzero(y != "north")
     rows = np.concatenate([np.flatnonzero(y == "north")[:6], others, others])
     facts = build(wine_model, X.iloc[rows], y[rows], diversities=[0.0], n_samples=60).facts
-    assert "3 classes" in facts["words"][1]
+    assert "3 classes" in facts["summary"][1]
     assert "errors" in names_of(facts)
 
 
 def test_frozen_modules_are_said_to_have_seen_the_rows(wine, section_of):
     frozen = FrozenEstimator(LinearModularAutoencoder(3, 2, random_state=0).fit(wine[0]))
     facts = build(ModularClassifier(frozen).fit(*wine), *wine, diversities=[0.0]).facts
-    assert "frozen" in section_of(facts, "errors")["words"]
+    assert "frozen" in section_of(facts, "errors")["text"]
 
 
 def test_searches_frozen_modules_and_lists_of_members_are_taken_apart(wine):
@@ -164,14 +164,14 @@ def test_sparse_rows_and_frames_without_names_work(wine):
     rows = csr_array(np.asarray(X))
     model = ModularClassifier(LinearModularAutoencoder(3, 2, random_state=0)).fit(rows, y)
     facts = build(model, rows, y, diversities=STOPS).facts
-    chart = next(s for s in facts["studies"][0]["sections"] if s["id"] == "looks")["charts"][0]
+    chart = next(s for s in facts["studies"][0]["sections"] if s["id"] == "columns")["charts"][0]
     assert "column 12" in chart["rows"]
 
 
 def test_rows_are_drawn_at_random_and_it_says_so(wine_model, wine):
     facts = build(wine_model, *wine, diversities=STOPS, n_samples=100).facts
-    assert "178 rows" in facts["words"][1]
-    assert "100 of them, drawn at random" in facts["words"][1]
+    assert "178 rows" in facts["summary"][1]
+    assert "100 of them, drawn at random" in facts["summary"][1]
 
 
 def test_the_same_call_gives_the_same_page(wine_model, wine):
@@ -219,6 +219,55 @@ def test_what_is_wrong_is_said(digit_modules, digits, change, sentence):
         build(digit_modules, digits[0], **change)
 
 
+def test_rows_are_needed(digit_modules, digits):
+    sentence = r"X must have at least one row, got the shape \(0, 64\): give the rows"
+    with pytest.raises(ValueError, match=sentence):
+        build(digit_modules, digits[0][:0])
+
+
+def test_a_lazy_frame_is_refused_with_the_remedy(digit_modules, digits):
+    polars = pytest.importorskip("polars")
+    lazy = polars.DataFrame(digits[0]).lazy()
+    with pytest.raises(TypeError, match=r"X must be in memory .* LazyFrame: give X.collect\(\)"):
+        build(digit_modules, lazy)
+    with pytest.raises(TypeError, match=r"y must be in memory .* LazyFrame: give y.collect\(\)"):
+        build(digit_modules, digits[0], lazy)
+
+
+def test_the_diversity_is_that_of_the_fit_whatever_the_parameter_is_now(wine):
+    model = LinearModularAutoencoder(3, 2, diversity=0.7, random_state=0).fit(wine[0])
+    facts = build(model.set_params(diversity=0.2), wine[0], diversities=[0.0]).facts
+    assert facts["diversities"] == [0.0, 0.7]
+    assert "diversity 0.7" in facts["summary"][0]
+    assert facts["live"][1].startswith("Diversity 0.7 (this model)")
+
+
+def test_rows_of_a_polars_frame_are_looked_at(wine):
+    polars = pytest.importorskip("polars")
+    X, y = polars.from_pandas(wine[0]), wine[1]
+    model = make_pipeline(StandardScaler(), ModularClassifier(LinearModularAutoencoder(3, 2, 0.5)))
+    facts = build(model.fit(X, y), X, y, diversities=[0.5], n_samples=90).facts
+    assert "errors" in names_of(facts)
+
+
+class Halves(TransformerMixin, BaseEstimator):
+    """Somebody else's modules: the columns in two halves, the second wider."""
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform_modules(self, X):
+        X = np.asarray(X)
+        return [X[:, :3], X[:, 3:]]
+
+
+def test_foreign_modules_have_a_page(wine):
+    facts = build(ModularClassifier(Halves()).fit(*wine), *wine).facts
+    assert {"errors", "columns", "likeness", "densities", "predictions"} <= set(names_of(facts))
+    assert "2 modules of 10 components" in facts["summary"][0]
+
+
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
 def test_a_missing_label_is_named(wine_model, wine, missing):
     y = wine[1].astype(object)
@@ -243,7 +292,7 @@ def test_models_without_modules_are_refused(digits):
         build(PCA(3).fit(digits[0]), digits[0])
 
 
-def test_a_title_is_words(digit_modules, digits):
+def test_a_title_is_a_string(digit_modules, digits):
     with pytest.raises(TypeError, match="title must be a string"):
         build(digit_modules, digits[0], title=5)
 
@@ -252,8 +301,8 @@ def test_a_float32_certificate_does_not_contradict_itself(wine):
     X = wine[0].to_numpy(dtype=np.float32)
     model = LinearModularAutoencoder(4, 2, diversity=0.5, random_state=0).fit(X)
     number = build(model, X, diversities=[0.0]).facts["numbers"][-1]
-    loss, bound = re.search(r"loss ([\d.]+), lower bound ([\d.]+)", number["words"]).groups()
-    assert loss == bound or "equal within round-off" in number["words"]
+    loss, bound = re.search(r"loss ([\d.]+), lower bound ([\d.]+)", number["text"]).groups()
+    assert loss == bound or "equal within round-off" in number["text"]
     assert number["value"] == "0%"
 
 

@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from modae import BaggingAutoencoder, ModularClassifier, NearestNeighborClassifier
+from modae.utils.text import percent
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 
@@ -73,7 +74,7 @@ def test_the_baselines_are_pca_of_both_sizes_and_bagging(chart, wine):
 def test_the_confusion_matrix_counts_rows_that_were_not_trained_on(
     wine_facts, section_of, wine_model, wine
 ):
-    chart = section_of(wine_facts, "answers")["charts"][0]
+    chart = section_of(wine_facts, "predictions")["charts"][0]
     told = cross_val_predict(wine_model, *wine, cv=FOLDS)
     counts = confusion_matrix(wine[1], told)
     shares = counts / counts.sum(axis=1, keepdims=True)
@@ -83,14 +84,14 @@ def test_the_confusion_matrix_counts_rows_that_were_not_trained_on(
 
 def test_the_model_itself_is_judged_too(wine_facts, wine_model, wine):
     error = 1.0 - wine_model.score(*wine)
-    assert f"The model itself is wrong on {100 * error:.1f}% of these rows" in wine_facts["words"][2]
+    assert f"The model itself is wrong on {percent(error)} of these rows" in wine_facts["summary"][2]
 
 
-def test_the_words_and_numbers_on_top_are_those_of_the_curve(chart, wine_facts):
+def test_the_sentences_and_numbers_on_top_are_those_of_the_curve(chart, wine_facts):
     error = lines_of(chart)["the ensemble"]["values"][wine_facts["start"]]
-    assert wine_facts["numbers"][0]["value"] == f"{100 * error:.1f}%"
-    assert f"{100 * error:.1f}%" in wine_facts["words"][2]
-    assert f"{100 * error:.1f}%" in wine_facts["live"][wine_facts["start"]]
+    assert wine_facts["numbers"][0]["value"] == percent(error)
+    assert percent(error) in wine_facts["summary"][2]
+    assert percent(error) in wine_facts["live"][wine_facts["start"]]
 
 
 def test_the_slider_starts_at_the_diversity_of_the_model(wine_facts):
@@ -103,6 +104,6 @@ def test_regressors_are_judged_in_the_unit_of_the_target(diabetes_facts, section
     chart = section_of(diabetes_facts, "errors")["charts"][0]
     assert chart["unit"] == ""
     assert 40 < min(lines_of(chart)["the ensemble"]["values"]) < 80
-    scatter = section_of(diabetes_facts, "answers")["charts"][0]
+    scatter = section_of(diabetes_facts, "predictions")["charts"][0]
     assert scatter["kind"] == "scatter"
     assert np.shape(scatter["y"]) == (len(diabetes_facts["diversities"]), len(scatter["x"]))

@@ -10,9 +10,8 @@ from sklearn.linear_model import LinearRegression
 
 from modae.metrics import distance_correlation, redundancy
 from modae.report import build
-from modae.report.images import image_shape_of
-from modae.report.looks import looks
-from modae.report.png import GREYS, encoded
+from modae.report.features import explained_columns
+from modae.report.images import GREYS, encoded, image_shape_of
 from modae.report.subject import make_subject
 
 
@@ -22,7 +21,7 @@ def subject(digit_modules, digits):
 
 
 def test_a_module_looks_at_a_column_as_much_as_a_regression_on_its_features_explains(subject, digits):
-    shares = looks(subject)
+    shares = explained_columns(subject)
     X = digits[0]
     for place, model in enumerate(subject.models):
         for module, features in enumerate(model.transform_modules(X)):
@@ -33,7 +32,7 @@ def test_a_module_looks_at_a_column_as_much_as_a_regression_on_its_features_expl
 
 def test_a_column_that_does_not_vary_is_not_looked_at(subject, digits):
     assert digits[0][:, 0].std() == 0.0
-    assert np.all(looks(subject)[:, :, 0] == 0.0)
+    assert np.all(explained_columns(subject)[:, :, 0] == 0.0)
 
 
 def test_shares_of_modules_are_those_of_the_path(digit_facts, digit_modules, section_of):
@@ -121,14 +120,14 @@ def test_densities_are_relative_to_the_highest_point(wine_facts, section_of):
 
 
 def test_columns_have_their_names_and_modules_their_numbers(wine_facts, wine, section_of):
-    (chart,) = section_of(wine_facts, "looks")["charts"]
+    (chart,) = section_of(wine_facts, "columns")["charts"]
     assert sorted(chart["rows"]) == sorted(wine[0].columns)
     assert chart["columns"] == [f"module {number}" for number in range(1, 6)]
     assert "alcohol" in chart["summary"][0] or "flavanoids" in chart["summary"][0]
 
 
 def test_the_error_of_a_class_is_what_its_row_has_beside_the_diagonal(wine_facts, section_of):
-    confusion, by_class = section_of(wine_facts, "answers")["charts"]
+    confusion, by_class = section_of(wine_facts, "predictions")["charts"]
     wrong = 1.0 - np.diagonal(np.array(confusion["values"]), axis1=1, axis2=2)
     assert np.allclose(by_class["values"], wrong, atol=2e-3)
     assert by_class["range"][1] >= np.max(wrong)

@@ -37,7 +37,7 @@ def test_errors_are_those_of_the_sweep_in_the_panel_and_in_the_study(facts):
 def test_images_are_shown_as_images(facts):
     for study in facts["studies"]:
         names = [section["id"] for section in study["sections"]]
-        assert {"errors", "allocation", "reconstructions", "looks", "answers"} <= set(names)
+        assert {"errors", "allocation", "reconstructions", "columns", "predictions"} <= set(names)
 
 
 def test_every_claim_is_in_the_table_with_its_verdict(facts):

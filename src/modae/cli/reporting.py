@@ -148,15 +148,15 @@ def _as_in(model: Model, y: np.ndarray) -> np.ndarray | None:
 def _say(told: Report, options: ReportOptions, facts: dict[str, Any], n_rows: int) -> None:
     n_bytes = Path(options.out).stat().st_size
     told.lines.insert(0, ("read", f"{told.data['data']}: {n_rows:,} rows, with {options.model}."))
-    for sentence in facts["words"][2:]:
+    for sentence in facts["summary"][2:]:
         told.lines.append(("found", sentence))
     for number in facts["numbers"]:
-        told.lines.append(("", f"{number['value']} {number['label']}. {number['words']}"))
+        told.lines.append(("", f"{number['value']} {number['label']}. {number['text']}"))
     told.say(
         "written",
         f"{options.out} ({size(n_bytes)}): open it in a browser; it needs no network.",
         output=options.out,
         bytes=n_bytes,
         numbers=facts["numbers"],
-        words=facts["words"],
+        words=facts["summary"],
     )

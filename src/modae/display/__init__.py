@@ -2,7 +2,7 @@
 
 Each display computes once and draws as often as wanted, as those of scikit-learn do:
 ``from_estimator`` computes and draws, ``plot`` draws again, and the constructor takes results that are
-already there.
+already there. They import ensembles, metrics and what lies below, and matplotlib inside functions.
 """
 
 from modae.display.allocation import AllocationDisplay

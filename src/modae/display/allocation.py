@@ -8,10 +8,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from modae.display.parts import extractor_of
 from modae.display.style import BLUE, axes_grid, open_frame, pyplot
+from modae.ensembles.parts import take_apart
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count
+from modae.utils.text import format_number
 
 _NOBODY = 1e-6
 """Smaller shares are round-off, and left white."""
@@ -84,7 +85,7 @@ class AllocationDisplay:
         Parameters
         ----------
         estimator : fitted LinearModularAutoencoder
-            Or an ensemble on one.
+            Or an ensemble on one, a search for one, or a pipeline that ends in one.
         diversities : iterable of float, default=None
             None means 0, 0.02, ..., 1.
         n_shown : int, default=30
@@ -97,18 +98,15 @@ class AllocationDisplay:
         display : AllocationDisplay
         """
         pyplot()
-        extractor = extractor_of(estimator)
+        extractor = take_apart(estimator).extractor
         if not hasattr(extractor, "path"):
             raise TypeError(
                 "estimator must have a diversity path, as LinearModularAutoencoder does, got "
                 f"{extractor!r}."
             )
         values = np.linspace(0.0, 1.0, 51) if diversities is None else np.array(list(diversities))
-        display = cls(
-            diversities=values,
-            shares=[model.allocation_ for model in extractor.path(values.tolist())],
-            eigenvalues=extractor.eigenvalues_,
-        )
+        shares = [model.allocation_ for model in extractor.path(values.tolist())]
+        display = cls(diversities=values, shares=shares, eigenvalues=extractor.eigenvalues_)
         return display.plot(ax, n_shown=n_shown)
 
     def plot(self, ax: Any = None, *, n_shown: int = 30) -> Self:
@@ -125,34 +123,19 @@ class AllocationDisplay:
         -------
         self
         """
+        from matplotlib.ticker import MaxNLocator
+
         check_count("n_shown", n_shown)
         n_shown = min(n_shown, len(self.eigenvalues))
-        self.axes_ = axes_grid(
-            ax, (1, 2), size=(6.4, 3.6), sharey=True, gridspec_kw={"width_ratios": (1, 3)}
-        ).ravel()
-        self.figure_ = self.axes_[0].figure
-        self._draw_spectrum(self.axes_[0], n_shown)
-        self._draw_shares(self.axes_[1], n_shown)
-        for axes in self.axes_:
-            axes.set_ylim(n_shown + 0.5, 0.5)
-        return self
-
-    def _draw_spectrum(self, ax: Any, n_shown: int) -> None:
-        variances = self.eigenvalues[:n_shown]
-        # A logarithmic scale has no place for 0.
-        visible = np.where(variances > 0.0, variances, np.nan)
-        (self.spectrum_,) = ax.plot(
-            visible, np.arange(1, n_shown + 1), color=BLUE, marker="o", markersize=3, linewidth=1
-        )
-        if (variances > 0.0).any():
-            ax.set_xscale("log")
-            _label_ends(ax, float(np.nanmin(visible)), float(np.nanmax(visible)))
-        ax.set(xlabel="variance", ylabel="principal component")
-        ax.set_yticks(_component_ticks(n_shown))
-        open_frame(ax)
-
-    def _draw_shares(self, ax: Any, n_shown: int) -> None:
-        self.mesh_ = ax.pcolormesh(
+        widths = {"width_ratios": (1, 3)}
+        self.axes_ = axes_grid(ax, (1, 2), size=(6.4, 3.6), sharey=True, gridspec_kw=widths).ravel()
+        left, right = self.axes_
+        self.figure_ = left.figure
+        self._draw_spectrum(left, self.eigenvalues[:n_shown])
+        locator = MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True)
+        ticks = np.asarray(locator.tick_values(0, n_shown))
+        left.set_yticks(np.maximum(ticks[ticks <= n_shown], 1))  # 1 and round numbers
+        self.mesh_ = right.pcolormesh(
             _edges(self.diversities),
             np.arange(n_shown + 1) + 0.5,
             np.ma.masked_less(self.shares[:, :n_shown].T, _NOBODY),
@@ -161,26 +144,27 @@ class AllocationDisplay:
             vmax=1.0,
             rasterized=True,
         )
-        ax.set(xlabel="diversity")
-        self.colorbar_ = self.figure_.colorbar(self.mesh_, ax=ax, label="share of the modules")
+        right.set(xlabel="diversity")
+        self.colorbar_ = self.figure_.colorbar(self.mesh_, ax=right, label="share of the modules")
+        for axes in self.axes_:
+            axes.set_ylim(n_shown + 0.5, 0.5)
+        return self
 
+    def _draw_spectrum(self, ax: Any, variances: Array) -> None:
+        from matplotlib.ticker import FuncFormatter, NullLocator
 
-def _component_ticks(n_shown: int) -> Array:
-    """1 and round numbers."""
-    from matplotlib.ticker import MaxNLocator
-
-    locator = MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True)
-    ticks = np.asarray(locator.tick_values(0, n_shown))
-    return np.maximum(ticks[ticks <= n_shown], 1)
-
-
-def _label_ends(ax: Any, low: float, high: float) -> None:
-    """Two numbers on the narrow axis: powers of ten overlap there, or there is none between them."""
-    from matplotlib.ticker import FuncFormatter, NullLocator
-
-    ax.set_xticks(sorted({low, high}))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
-    ax.xaxis.set_minor_locator(NullLocator())
+        # A logarithmic scale has no place for 0.
+        visible = np.where(variances > 0.0, variances, np.nan)
+        components = np.arange(1, len(variances) + 1)
+        (self.spectrum_,) = ax.plot(visible, components, "o-", color=BLUE, markersize=3, linewidth=1)
+        if (variances > 0.0).any():
+            # Two numbers on the narrow axis: powers of ten overlap there, or none lies between them.
+            ax.set_xscale("log")
+            ax.set_xticks(sorted({float(np.nanmin(visible)), float(np.nanmax(visible))}))
+            ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_number(value, digits=3)))
+            ax.xaxis.set_minor_locator(NullLocator())
+        ax.set(xlabel="variance", ylabel="principal component")
+        open_frame(ax)
 
 
 def _edges(centres: Array) -> Array:

@@ -10,16 +10,18 @@ from numpy.typing import ArrayLike
 from scipy.stats import gaussian_kde
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from modae.display.parts import chosen_indices, extractor_of
 from modae.display.style import (
     BAND_OPACITY,
     axes_grid,
+    check_shapes,
+    chosen_indices,
     class_colours,
     class_legend,
     open_frame,
     pyplot,
 )
 from modae.ensembles.members import module_features
+from modae.ensembles.parts import take_apart
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count
 
@@ -77,14 +79,11 @@ class ModuleDensityDisplay:
     ) -> None:
         self.grids, self.densities = np.asarray(grids), np.asarray(densities)
         self.classes, self.modules, self.components = list(classes), list(modules), list(components)
-        panels = (len(self.components), len(self.modules))
-        points = self.grids.shape[-1:]
-        for name, array, wanted in (
-            ("grids", self.grids, (*panels, *points)),
-            ("densities", self.densities, (*panels, len(self.classes), *points)),
-        ):
-            if array.shape != wanted:
-                raise ValueError(f"{name} must have shape {wanted}, got {array.shape}.")
+        panels, points = (len(self.components), len(self.modules)), self.grids.shape[-1:]
+        check_shapes(
+            grids=(self.grids, (*panels, *points)),
+            densities=(self.densities, (*panels, len(self.classes), *points)),
+        )
 
     @classmethod
     def from_estimator(
@@ -103,7 +102,7 @@ class ModuleDensityDisplay:
         Parameters
         ----------
         estimator : fitted estimator with ``transform_modules``
-            Or an ensemble on one, such as a fitted ``ModularClassifier``.
+            Or an ensemble on one, as a fitted ``ModularClassifier``, or a pipeline that ends in one.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Labels.
@@ -122,21 +121,19 @@ class ModuleDensityDisplay:
         """
         pyplot()
         check_count("n_points", n_points, minimum=2)
-        labels = column_or_1d(y)
-        features = module_features(extractor_of(estimator), X)
+        parts, labels = take_apart(estimator), column_or_1d(y)
+        features = module_features(parts.extractor, parts.prepare(X))
         check_consistent_length(features[0], labels)
-        width = min(each.shape[1] for each in features)
         wanted = range(min(3, len(features))) if modules is None else modules
         columns = chosen_indices("modules", wanted, len(features))
-        rows = chosen_indices("component", component, width)
+        rows = chosen_indices("component", component, min(each.shape[1] for each in features))
         classes = np.unique(labels)
-        panels = [
-            [
-                feature_densities(np.asarray(features[i])[:, h], labels, classes, n_points)
-                for i in columns
-            ]
-            for h in rows
-        ]
+
+        def panel(module: int, feature: int) -> tuple[Array, Array]:
+            values = np.asarray(features[module])[:, feature]
+            return feature_densities(values, labels, classes, n_points)
+
+        panels = [[panel(module, feature) for module in columns] for feature in rows]
         display = cls(
             grids=[[grid for grid, _ in row] for row in panels],
             densities=[[curves for _, curves in row] for row in panels],
@@ -163,9 +160,17 @@ class ModuleDensityDisplay:
         self.axes_ = axes_grid(ax, shape, size)
         self.figure_ = self.axes_[0, 0].figure
         self.lines_: list[Any] = []
+        colours = class_colours(len(self.classes))
         for (row, column), panel in np.ndenumerate(self.axes_):
-            self._draw_panel(panel, self.grids[row, column], self.densities[row, column])
+            grid = self.grids[row, column]
+            curves = zip(self.classes, self.densities[row, column], colours, strict=True)
+            for name, curve, colour in curves:
+                self.lines_ += panel.plot(grid, curve, color=colour, linewidth=1.5, label=str(name))
+                panel.fill_between(grid, curve, color=colour, alpha=BAND_OPACITY, linewidth=0)
             panel.set_xlabel(f"component {self.components[row]}")
+            panel.set_ylim(bottom=0.0)
+            panel.set_yticks([])  # only where densities lie high or low matters
+            open_frame(panel)
         for panel, module in zip(self.axes_[0], self.modules, strict=True):
             panel.set_title(f"module {module}", fontsize="medium")
         for panel in self.axes_[:, 0]:
@@ -173,33 +178,19 @@ class ModuleDensityDisplay:
         self.legend_ = class_legend(self.axes_[0, -1])
         return self
 
-    def _draw_panel(self, ax: Any, grid: Array, curves: Array) -> None:
-        colours = class_colours(len(self.classes))
-        for name, curve, colour in zip(self.classes, curves, colours, strict=True):
-            self.lines_ += ax.plot(grid, curve, color=colour, linewidth=1.5, label=str(name))
-            ax.fill_between(grid, curve, color=colour, alpha=BAND_OPACITY, linewidth=0)
-        ax.set_ylim(bottom=0.0)
-        # Only where densities lie high or low matters.
-        ax.set_yticks([])
-        open_frame(ax)
-
 
 def feature_densities(
     values: Array, labels: np.ndarray, classes: np.ndarray, n_points: int
 ) -> tuple[Array, Array]:
     """Points along one feature, and the density of each class there, (classes, points)."""
     low, high = float(values.min()), float(values.max())
-    span = _span(low, high)
+    size = max(abs(low), abs(high))
+    # A constant feature has no range: its size serves, or 1 if that is smaller.
+    is_constant = high - low <= max(1e-9 * size, 1e-100)
+    span = max(size, 1.0) if is_constant else high - low
     grid = np.linspace(low - _MARGIN * span, high + _MARGIN * span, n_points)
     curves = [_density(values[labels == name], grid, _FINEST * span) for name in classes]
     return grid, np.array(curves)
-
-
-def _span(low: float, high: float) -> float:
-    """Range of a feature; of a constant one, which has none, its size, or 1 if that is smaller."""
-    size = max(abs(low), abs(high))
-    is_constant = high - low <= max(1e-9 * size, 1e-100)
-    return max(size, 1.0) if is_constant else high - low
 
 
 def _density(values: Array, grid: Array, finest: float) -> Array:

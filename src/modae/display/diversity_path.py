@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from modae.display.style import BAND_OPACITY, BLUE, GREY, RED, open_frame, pyplot, single_axes
+from modae.utils.text import format_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,11 +133,14 @@ class DiversityPathDisplay:
         pyplot()
         check_is_fitted(search)
         results, best = search.cv_results_, search.best_params_
-        size = {
-            "n_modules": best["n_modules"] if n_modules is None else n_modules,
-            "n_components": best["n_components"] if n_components is None else n_components,
-        }
-        shown = _candidates_of_size(results, size)
+        shown = np.ones(len(results["param_diversity"]), dtype=bool)
+        for name, asked in (("n_modules", n_modules), ("n_components", n_components)):
+            tried, value = results[f"param_{name}"], best[name] if asked is None else asked
+            if value not in tried:
+                raise ValueError(
+                    f"{name} must be one of those tried, {np.unique(tried)}, got {value!r}."
+                )
+            shown &= tried == value
         display = cls(
             diversities=results["param_diversity"][shown],
             ensemble_error=results["mean_ensemble_error"][shown],
@@ -170,48 +174,27 @@ class DiversityPathDisplay:
             if se > 0.0:
                 band = ax.axhspan(error - se, error + se, color=GREY, alpha=BAND_OPACITY, linewidth=0)
                 self.bands_.append(band)
-        self.mark_ = self._mark_chosen()
-        self._label()
+        self.mark_ = None
+        if self.chosen is not None:
+            error = self.ensemble_error[self.diversities == self.chosen][:1]
+            label = f"chosen diversity: {format_number(self.chosen, digits=3)}"
+            look: dict[str, Any] = {"color": BLUE, "markersize": 8, "markeredgecolor": "white"}
+            (self.mark_,) = ax.plot([self.chosen], error, "o", label=label, **look)
+        ax.set(xlabel="diversity", ylabel="error")
+        ax.set_ylim(bottom=0.0)
+        ax.yaxis.set_major_formatter(lambda value, _: format_number(value, "%"))
+        ax.legend(frameon=False, fontsize="small")
+        open_frame(ax)
         return self
 
     def _draw_curve(self, name: str, error: np.ndarray, se: np.ndarray | None, colour: str) -> None:
+        x = self.diversities
         # A single diversity has no line: the dot shows it.
         dot = "o" if len(error) == 1 else None
-        self.lines_ += self.ax_.plot(
-            self.diversities, error, color=colour, linewidth=2, marker=dot, label=name
-        )
+        self.lines_ += self.ax_.plot(x, error, color=colour, linewidth=2, marker=dot, label=name)
         if se is not None:
-            band = self.ax_.fill_between(
-                self.diversities, error - se, error + se, color=colour, alpha=BAND_OPACITY, linewidth=0
-            )
-            self.bands_.append(band)
-
-    def _mark_chosen(self) -> Any:
-        if self.chosen is None:
-            return None
-        error = self.ensemble_error[self.diversities == self.chosen]
-        (mark,) = self.ax_.plot(
-            [self.chosen],
-            error[:1],
-            color=BLUE,
-            linestyle="none",
-            marker="o",
-            markersize=8,
-            markeredgecolor="white",
-            label=f"chosen diversity: {self.chosen:.3g}",
-        )
-        return mark
-
-    def _label(self) -> None:
-        self.ax_.set(xlabel="diversity", ylabel="error")
-        self.ax_.set_ylim(bottom=0.0)
-        self.ax_.yaxis.set_major_formatter(_percent)
-        self.ax_.legend(frameon=False, fontsize="small")
-        open_frame(self.ax_)
-
-
-def _percent(value: float, _: object) -> str:
-    return f"{100.0 * value:.4g}%"
+            look: dict[str, Any] = {"color": colour, "alpha": BAND_OPACITY, "linewidth": 0}
+            self.bands_.append(self.ax_.fill_between(x, error - se, error + se, **look))
 
 
 def _curve(name: str, values: Any, order: np.ndarray) -> Any:
@@ -234,13 +217,3 @@ def _with_se(name: str, value: Any) -> tuple[float, float]:
             f"baseline[{name!r}] must be an error, or a pair of error and standard error, got {value!r}."
         )
     return numbers[0], sum(numbers[1:])
-
-
-def _candidates_of_size(results: Mapping[str, Any], size: Mapping[str, Any]) -> np.ndarray:
-    shown = np.ones(len(results["param_diversity"]), dtype=bool)
-    for name, value in size.items():
-        tried = results[f"param_{name}"]
-        if value not in tried:
-            raise ValueError(f"{name} must be one of those tried, {np.unique(tried)}, got {value!r}.")
-        shown &= tried == value
-    return shown

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from modae.display.parts import chosen_indices, extractor_of
-from modae.display.style import pyplot, single_axes
-from modae.utils.arrays import Array
+from modae.display.style import check_shapes, chosen_indices, pyplot, single_axes
+from modae.ensembles.parts import take_apart
 from modae.utils.parameters import check_count
 
 if TYPE_CHECKING:
@@ -76,12 +75,8 @@ class ReconstructionDisplay:
                 f"originals must have shape (n, height, width), got {self.originals.shape}."
             )
         images = self.originals.shape
-        for name, array, wanted in (
-            ("reconstructions", self.reconstructions, (len(self.modules), *images)),
-            ("means", self.means, images),
-        ):
-            if array.shape != wanted:
-                raise ValueError(f"{name} must have shape {wanted}, got {array.shape}.")
+        by_module = (len(self.modules), *images)
+        check_shapes(reconstructions=(self.reconstructions, by_module), means=(self.means, images))
 
     @classmethod
     def from_estimator(
@@ -100,7 +95,8 @@ class ReconstructionDisplay:
         Parameters
         ----------
         estimator : fitted estimator with ``reconstruct_modules``
-            Or an ensemble on one.
+            Or an ensemble on one, or a pipeline that ends in one: then the images are those that the
+            modules see, after the steps before them.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         image_shape : (int, int), default=None
             Height and width of the image that a row is; None means a square.
@@ -119,13 +115,14 @@ class ReconstructionDisplay:
         """
         pyplot()
         check_count("n_rows", n_rows)
-        extractor = extractor_of(estimator)
+        parts = take_apart(estimator)
+        extractor = parts.extractor
         if not hasattr(extractor, "reconstruct_modules"):
             raise TypeError(
                 "estimator must have a method reconstruct_modules, as LinearModularAutoencoder does, "
                 f"got {extractor!r}."
             )
-        rows = X[:n_rows]
+        rows = parts.prepare(X[:n_rows])
         originals = rows.toarray() if issparse(rows) else np.asarray(rows)
         shape = (len(originals), *image_sides(image_shape, originals.shape[1]))
         every = np.asarray(extractor.reconstruct_modules(rows))
@@ -152,33 +149,31 @@ class ReconstructionDisplay:
         self
         """
         columns = np.stack([self.originals, *self.reconstructions, self.means])
-        left, top = _corners(columns.shape)
-        _, _, height, width = columns.shape
+        n_columns, n_rows, height, width = columns.shape
+        # The modules stand apart from the originals on their left and the means on their right.
+        gap = max(1, width // 8)
+        left = np.arange(n_columns) * (width + gap)
+        left[1:] += gap
+        left[-1] += gap
+        top = np.arange(n_rows) * (height + gap)
         canvas = np.full((top[-1] + height, left[-1] + width), np.nan)
-        for column, row in np.ndindex(columns.shape[:2]):
+        for column, row in np.ndindex(n_columns, n_rows):
             y, x = top[row], left[column]
             canvas[y : y + height, x : x + width] = columns[column, row]
         inches = 0.8 / width  # about as wide as the label of a column
         ax = single_axes(ax, size=(canvas.shape[1] * inches, canvas.shape[0] * inches + 0.3))
         self.ax_, self.figure_ = ax, ax.figure
-        self.image_ = ax.imshow(
-            np.ma.masked_invalid(canvas),
-            cmap=cmap,
-            vmin=self.originals.min(),
-            vmax=self.originals.max(),
-            interpolation="nearest",
-        )
-        self._label_columns(left + (width - 1) / 2)
-        return self
-
-    def _label_columns(self, centres: Array) -> None:
+        ends = {"vmin": self.originals.min(), "vmax": self.originals.max()}
+        picture = np.ma.masked_invalid(canvas)
+        self.image_ = ax.imshow(picture, cmap=cmap, interpolation="nearest", **ends)
         names = ["original", *(f"module {module}" for module in self.modules), "mean"]
-        self.ax_.xaxis.tick_top()
-        self.ax_.set_xticks(centres, names, fontsize="small")
-        self.ax_.tick_params(length=0)
-        self.ax_.set_yticks([])
-        self.ax_.spines[:].set_visible(False)
-        self.ax_.set_facecolor(_BETWEEN)
+        ax.xaxis.tick_top()
+        ax.set_xticks(left + (width - 1) / 2, names, fontsize="small")
+        ax.tick_params(length=0)
+        ax.set_yticks([])
+        ax.spines[:].set_visible(False)
+        ax.set_facecolor(_BETWEEN)
+        return self
 
 
 def image_sides(image_shape: Any, n_features: int) -> tuple[int, int]:
@@ -198,16 +193,3 @@ def image_sides(image_shape: Any, n_features: int) -> tuple[int, int]:
             f"features, got {image_shape!r}."
         )
     return shape
-
-
-def _corners(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Left and upper borders of the images, for stacks (columns, rows, height, width).
-
-    The modules stand apart from the originals on their left and the means on their right.
-    """
-    n_columns, n_rows, height, width = shape
-    gap = max(1, width // 8)
-    left = np.arange(n_columns) * (width + gap)
-    left[1:] += gap
-    left[-1] += gap
-    return left, np.arange(n_rows) * (height + gap)

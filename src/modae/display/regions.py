@@ -93,10 +93,14 @@ class DecisionRegionDisplay:
         -------
         display : DecisionRegionDisplay
         """
+        pyplot()
+        from matplotlib.figure import Figure
         from sklearn.inspection import DecisionBoundaryDisplay
 
         check_is_fitted(estimator)
-        first, second = _feature_names(X)
+        if np.ndim(X) != 2 or np.shape(X)[1] != 2:
+            raise ValueError(f"X must have two features, shape (n_samples, 2), got {np.shape(X)}.")
+        first, second = getattr(X, "columns", ("first feature", "second feature"))
         boundary = DecisionBoundaryDisplay.from_estimator(
             estimator,
             X,
@@ -106,9 +110,9 @@ class DecisionRegionDisplay:
             # With a class of interest scikit-learn leaves the colours to us; predictions stay the same.
             class_of_interest=estimator.classes_[0],
             plot_method="pcolormesh",
-            xlabel=first,
-            ylabel=second,
-            ax=_scratch_axes(),
+            xlabel=str(first),
+            ylabel=str(second),
+            ax=Figure().subplots(),  # nobody sees it: scikit-learn draws as it computes
         )
         return cls(boundary=boundary, X=X, y=y, classes=estimator.classes_).plot(ax)
 
@@ -124,30 +128,13 @@ class DecisionRegionDisplay:
         self
         """
         ax = single_axes(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        colours = class_colours(len(self.classes))
-        self._draw_regions(colours)
-        self.points_ = [
-            ax.scatter(
-                self.X[self.y == name, 0],
-                self.X[self.y == name, 1],
-                color=colour,
-                s=18,
-                edgecolor="white",
-                linewidth=0.5,
-                label=str(name),
-            )
-            for name, colour in zip(self.classes, colours, strict=True)
-        ]
-        self.legend_ = class_legend(ax)
-        return self
-
-    def _draw_regions(self, colours: list[Any]) -> None:
         from matplotlib.colors import ListedColormap
 
+        self.ax_, self.figure_ = ax, ax.figure
+        colours = class_colours(len(self.classes))
         self.boundary.plot(
             plot_method="pcolormesh",
-            ax=self.ax_,
+            ax=ax,
             cmap=ListedColormap(colours),
             vmin=-0.5,
             vmax=len(colours) - 0.5,
@@ -157,21 +144,12 @@ class DecisionRegionDisplay:
             zorder=0,
         )
         self.surface_ = self.boundary.surface_
-
-
-def _scratch_axes() -> Axes:
-    """Axes of a figure that nobody sees: scikit-learn draws as it computes."""
-    pyplot()
-    from matplotlib.figure import Figure
-
-    return Figure().subplots()
-
-
-def _feature_names(X: Any) -> tuple[str, str]:
-    if np.ndim(X) != 2 or np.shape(X)[1] != 2:
-        raise ValueError(f"X must have two features, shape (n_samples, 2), got {np.shape(X)}.")
-    first, second = getattr(X, "columns", ("first feature", "second feature"))
-    return str(first), str(second)
+        self.points_ = []
+        for name, colour in zip(self.classes, colours, strict=True):
+            look = {"color": colour, "s": 18, "edgecolor": "white", "linewidth": 0.5}
+            self.points_.append(ax.scatter(*self.X[self.y == name].T, label=str(name), **look))
+        self.legend_ = class_legend(ax)
+        return self
 
 
 def _margin(points: np.ndarray) -> float:

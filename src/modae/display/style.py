@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from modae.utils.extras import require
+from modae.utils.parameters import check_count
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
@@ -32,11 +35,7 @@ BAND_OPACITY = 0.2
 
 def pyplot() -> Any:
     """``matplotlib.pyplot``, imported when something is to be drawn."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError('Displays need matplotlib: pip install "modae[plot]".') from error
-    return plt
+    return require("matplotlib.pyplot", extra="plot", purpose="Displays")
 
 
 def single_axes(ax: Axes | None, size: tuple[float, float] | None = None) -> Axes:
@@ -79,6 +78,25 @@ def axes_grid(ax: Any, shape: tuple[int, int], size: tuple[float, float], **opti
     return given.reshape(shape)
 
 
+def chosen_indices(name: str, chosen: Any, n_available: int) -> list[int]:
+    """Numbers of modules or components, one or several, which must be there."""
+    indices: list[int] = np.ravel(chosen).tolist()
+    if not indices:
+        raise ValueError(f"{name} must not be empty.")
+    for index in indices:
+        check_count(name, index, minimum=0)
+        if index >= n_available:
+            raise ValueError(f"{name} must be at most {n_available - 1}, got {index}.")
+    return indices
+
+
+def check_shapes(**arrays: tuple[np.ndarray, tuple[int, ...]]) -> None:
+    """Arrays by name, each with the shape that it must have."""
+    for name, (array, wanted) in arrays.items():
+        if array.shape != wanted:
+            raise ValueError(f"{name} must have shape {wanted}, got {array.shape}.")
+
+
 def class_colours(n_classes: int) -> list[Any]:
     """A colour for each class: from the palette, or along a colour map where that is too short."""
     if n_classes <= len(PALETTE):
@@ -89,14 +107,8 @@ def class_colours(n_classes: int) -> list[Any]:
 def class_legend(ax: Axes) -> Legend:
     """Names of the classes to the right of the axes, where they hide no data; six in a column."""
     n_columns = -(-len(ax.get_legend_handles_labels()[1]) // 6)
-    return ax.legend(
-        title="class",
-        loc="upper left",
-        bbox_to_anchor=(1.0, 1.0),
-        ncols=n_columns,
-        frameon=False,
-        fontsize="small",
-    )
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "ncols": n_columns}
+    return ax.legend(title="class", frameon=False, fontsize="small", **place)
 
 
 def open_frame(ax: Axes) -> None:

@@ -85,7 +85,7 @@ def take_apart(model: Any) -> ModelParts:
     extractor = model.extractor_ if votes else model
     while isinstance(extractor, FrozenEstimator):
         extractor = extractor.estimator
-    if not all(hasattr(extractor, name) for name in ("transform_modules", "n_modules", "n_components_")):
+    if not hasattr(extractor, "transform_modules"):
         raise TypeError(
             "model must be fitted modules (LinearModularAutoencoder, BaggingAutoencoder, "
             "modae.deep.ModularAutoencoder), an ensemble on them (ModularClassifier, ModularRegressor), "

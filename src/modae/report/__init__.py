@@ -1,6 +1,7 @@
 """A page about a fitted model, for people: ``modae.report.build(model, X, y).save("report.html")``.
 
-It needs ``pip install "modae[report]"``.
+What to show is measured here as plain data, and drawn by the scripts in ``assets``. It imports display
+and what lies below it, and plotly inside a function: it needs ``pip install "modae[report]"``.
 """
 
 from modae.report.api import Report, build

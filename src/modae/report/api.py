@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from modae.report.charts import Section
-from modae.report.densities import density_section
-from modae.report.errors import answer_section, error_section
+from modae.report.errors import error_section, prediction_section
+from modae.report.features import density_section, explained_section, likeness_section
 from modae.report.images import reconstruction_section, resolved_shape
-from modae.report.likeness import likeness_section
-from modae.report.looks import look_section
 from modae.report.page import render, require_plotly
 from modae.report.spectrum import allocation_section, loss_section
 from modae.report.subject import Subject, make_subject
+from modae.report.summary import live_text, summary_numbers, summary_text
 from modae.report.trials import Trials, run_trials
-from modae.report.words import live_words, summary_numbers, summary_words
 from modae.utils.atomic import atomic_write
 from modae.utils.parameters import check_count
 
@@ -30,7 +28,7 @@ class Report:
     Parameters
     ----------
     facts : dict
-        All that the page says, as plain numbers and words.
+        All that the page says, as plain numbers and texts.
     """
 
     facts: dict[str, Any]
@@ -118,7 +116,7 @@ def build(
     >>> vote = modae.ModularClassifier(model, random_state=0).fit(X, y)
     >>> report = modae.report.build(vote, X, y, diversities=[0.0, 0.4])
     >>> report.facts["live"][2]
-    'Diversity 0.8 (this model): ensemble error 4.2%, one member 26.9%.'
+    'Diversity 0.8 (this model): ensemble error 4.3%, one member 26.9%.'
     """
     require_plotly()
     check_count("n_samples", n_samples, minimum=3)
@@ -129,18 +127,19 @@ def build(
     )
     shape = resolved_shape(image_shape, subject)
     trials = run_trials(subject, n_jobs, random_state)
+    task = {"features": "features without labels"}.get(subject.parts.task, subject.parts.task)
     return Report(
         {
             "title": DEFAULT_TITLE if title is None else title,
-            "subtitle": _subtitle(subject),
-            "words": summary_words(subject, trials),
+            "subtitle": f"{task.capitalize()}, {subject.n_rows:,} rows",
+            "summary": summary_text(subject, trials),
             "numbers": summary_numbers(subject, trials),
             "diversities": subject.diversities,
             "start": subject.start,
-            "live": live_words(subject, trials),
+            "live": live_text(subject, trials),
             "overview": [],
-            "studies": [{"name": "", "words": "", "sections": sections(subject, trials, shape, n_jobs)}],
-            "footer": footer(subject, trials),
+            "studies": [{"name": "", "text": "", "sections": sections(subject, trials, shape, n_jobs)}],
+            "footer": _footer(subject, trials),
         }
     )
 
@@ -153,25 +152,16 @@ def sections(
         None if trials is None else error_section(subject, trials),
         allocation_section(subject),
         reconstruction_section(subject, shape),
-        look_section(subject, shape),
+        explained_section(subject, shape),
         likeness_section(subject, n_jobs),
         density_section(subject),
-        None if trials is None else answer_section(subject, trials),
+        None if trials is None else prediction_section(trials),
         loss_section(subject),
     ]
     return [each for each in found if each is not None]
 
 
-def _subtitle(subject: Subject) -> str:
-    kinds = {
-        "classify": "classification",
-        "regress": "regression",
-        "features": "features without labels",
-    }
-    return f"{kinds[subject.parts.kind].capitalize()}, {subject.n_rows:,} rows"
-
-
-def footer(subject: Subject, trials: Trials | None) -> list[str]:
+def _footer(subject: Subject, trials: Trials | None) -> list[str]:
     """How the numbers were made."""
     from modae import __version__
 

@@ -1,7 +1,7 @@
 """Charts as plain data: what the page needs to draw one, for every diversity of the slider.
 
-Each function returns a dictionary of numbers and words that JSON can hold; ``assets`` draws them.
-A chart says in ``summary`` what it shows, in words, for each diversity: that is its text alternative.
+Each function returns a dictionary of numbers and texts that JSON can hold; ``assets`` draws them.
+A chart says in ``summary`` what it shows, in a sentence for each diversity: its text alternative.
 """
 
 from __future__ import annotations
@@ -13,130 +13,51 @@ import numpy as np
 
 Chart = dict[str, Any]
 Section = dict[str, Any]
-Summary = str | list[str]
 
 
-def section(name: str, title: str, words: str, charts: Sequence[Chart]) -> Section:
+def section(name: str, title: str, text: str, charts: Sequence[Chart]) -> Section:
     """Charts that belong together, under a heading and a few sentences."""
-    return {"id": name, "title": title, "words": words, "charts": list(charts)}
+    return {"id": name, "title": title, "text": text, "charts": [_plain(chart) for chart in charts]}
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold: lists, and numbers of six digits; what is not finite is missing.
+
+    The page shows four digits at most: with six, numbers that were rounded here are rounded right there.
+    """
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(each) for each in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if np.isfinite(value) else None
+    return value
+
+
+def chart(kind: str, title: str, **content: Any) -> Chart:
+    """One chart; what else there is depends on its kind, and is what the script of that kind reads."""
+    return {"kind": kind, "title": title} | content
 
 
 def line(name: str, values: Any, error: Any = None) -> dict[str, Any]:
     """One curve against diversity, and one standard error to each side."""
-    return {"name": name, "values": rounded(values), "error": rounded(error)}
+    return {"name": name, "values": values, "error": error}
 
 
 def level(name: str, value: float, error: float | None = None) -> dict[str, Any]:
     """A number that does not depend on diversity: a horizontal line."""
-    return {"name": name, "value": rounded(value), "error": rounded(error)}
+    return {"name": name, "value": value, "error": error}
 
 
-def curves(
-    title: str,
-    lines: Sequence[dict[str, Any]],
-    *,
-    y_label: str,
-    summary: Summary,
-    unit: str = "",
-    levels: Sequence[dict[str, Any]] = (),
-    y_range: Sequence[float] | None = None,
-    mark: int | None = None,
-) -> Chart:
-    """Lines against diversity; the slider moves a marker along them."""
-    chart: Chart = {
-        "kind": "curves",
-        "title": title,
-        "y_label": y_label,
-        "unit": unit,
-        "summary": summary,
-    }
-    chart |= {"lines": list(lines), "levels": list(levels), "mark": mark}
-    return chart if y_range is None else chart | {"y_range": list(y_range)}
+def curves(title: str, lines: Sequence[dict[str, Any]], **content: Any) -> Chart:
+    """Lines against diversity; the slider moves a marker along them.
 
-
-def path_map(
-    title: str, values: Any, rows: Sequence[str], *, y_label: str, unit: str, summary: Summary
-) -> Chart:
-    """A row of colours against diversity for each name, the first on top."""
-    return {
-        "kind": "map",
-        "title": title,
-        "y_label": y_label,
-        "rows": list(rows),
-        "values": rounded(values),
-        "unit": unit,
-        "range": [0.0, 1.0],
-        "reverse": True,
-        "summary": summary,
-    }
-
-
-def bars(
-    title: str,
-    values: Any,
-    names: Sequence[str],
-    *,
-    x_label: str,
-    y_label: str,
-    summary: Summary,
-    unit: str = "%",
-    top: float = 1.0,
-) -> Chart:
-    """A number for each name, at each diversity; all on one scale from 0 to ``top``."""
-    return {
-        "kind": "bars",
-        "title": title,
-        "x_label": x_label,
-        "y_label": y_label,
-        "unit": unit,
-        "names": list(names),
-        "values": rounded(values),
-        "range": rounded([0.0, top]),
-        "summary": summary,
-    }
-
-
-def matrix(
-    title: str,
-    values: Any,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    *,
-    x_label: str,
-    y_label: str,
-    summary: Summary,
-    unit: str = "",
-    value_range: Sequence[float] = (0.0, 1.0),
-    show_values: bool = True,
-    aim: str | None = None,
-    square: bool = False,
-) -> Chart:
-    """A table of colours, one for each diversity."""
-    return {
-        "kind": "matrix",
-        "title": title,
-        "x_label": x_label,
-        "y_label": y_label,
-        "columns": list(columns),
-        "rows": list(rows),
-        "values": rounded(values),
-        "unit": unit,
-        "range": rounded(value_range),
-        "show_values": show_values,
-        "aim": aim,
-        "square": square,
-        "summary": summary,
-    }
-
-
-def rounded(values: Any) -> Any:
-    """Numbers for a page: four digits are more than a picture shows; what is not finite is missing."""
-    if values is None:
-        return None
-    if np.ndim(values):
-        return [rounded(each) for each in values]
-    number = float(values)
-    return float(f"{number:.4g}") if np.isfinite(number) else None
+    Content is ``y_label``, ``unit``, ``summary``, and as wanted ``levels``, ``y_range`` (from below to
+    above) and ``mark`` (the place of the diversity to mark).
+    """
+    return chart("curves", title, lines=lines, **content)
 
 
 def module_names(count: int) -> list[str]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
-from modae.report.charts import Chart, Section, bars, curves, level, line, matrix, rounded, section
+from modae.report.charts import Section, chart, curves, level, line, section
 from modae.report.subject import Subject, most_frequent
 from modae.report.trials import Trials, mean_and_error
-from modae.utils.text import counted
+from modae.utils.text import counted, format_number, percent
 
 MOST_CLASSES = 20
 """More are too many to read: the most frequent are shown."""
@@ -20,150 +18,146 @@ MOST_POINTS = 400
 
 def error_text(value: float, classify: bool) -> str:
     """An error as people read it: percent of the rows, or a number in the unit of the target."""
-    return f"{100 * value:.1f}%" if classify else f"{value:.3g}"
+    return percent(value) if classify else format_number(value, digits=3)
 
 
 def error_section(subject: Subject, trials: Trials) -> Section:
-    """Error of the ensemble, of its members and of the baselines against diversity."""
-    what = "share of wrong rows" if trials.classify else "root mean square error"
-    words = (
-        f"Each line is a mean over {trials.n_folds} folds of cross-validation: the model was fitted "
-        "again without the rows that it is judged on. Bands are one standard error to each side. "
+    """Error of the ensemble, its members and the baselines: against diversity if there is a path."""
+    classify = trials.classify
+    what = "share of wrong rows" if classify else "root mean square error"
+    unit, y_label = ("%", "error") if classify else ("", what)
+    text = (
+        f"Each line is a mean over {trials.ensemble.shape[1]} folds of cross-validation: the model was "
+        "fitted again without the rows that it is judged on. Bands are one standard error to each side. "
         "Members alone get worse as they differ more; their "
-        f"{'vote' if trials.classify else 'mean'} can get better, up to a point. (If the diversity was "
+        f"{'vote' if classify else 'mean'} can get better, up to a point. (If the diversity was "
         "chosen on these rows, its error is optimistic.)"
     )
     if trials.frozen:
-        words += " The modules are frozen: they were not fitted again, and may have seen all rows."
+        text += " The modules are frozen: they were not fitted again, and may have seen all rows."
     if len(subject.diversities) == 1:
-        return section("errors", "Errors", words, [_bars(subject, trials, what)])
-    return section("errors", "Error against diversity", words, [_curves(subject, trials, what)])
-
-
-def _bars(subject: Subject, trials: Trials, what: str) -> Chart:
-    """Errors of a model without a path."""
-    found = {"the ensemble": trials.ensemble[0], "one member": trials.individual[0]} | trials.baselines
-    means = {name: float(values.mean()) for name, values in found.items()}
-    texts = [f"{name} {error_text(mean, trials.classify)}" for name, mean in means.items()]
-    return bars(
-        what.capitalize(),
-        [list(means.values())],
-        list(means),
-        x_label="",
-        y_label="error" if trials.classify else what,
-        unit="%" if trials.classify else "",
-        top=1.05 * max(max(means.values()), 1e-3),
-        summary=[", ".join(texts)],
-    )
-
-
-def _curves(subject: Subject, trials: Trials, what: str) -> Chart:
+        found = {"the ensemble": trials.ensemble[0], "one member": trials.individual[0]}
+        means = {name: float(np.mean(each)) for name, each in (found | trials.baselines).items()}
+        texts = ", ".join(f"{name} {error_text(mean, classify)}" for name, mean in means.items())
+        columns = chart(
+            "bars",
+            what.capitalize(),
+            names=list(means),
+            values=[list(means.values())],
+            range=[0.0, 1.05 * max(*means.values(), 1e-3)],
+            y_label=y_label,
+            unit=unit,
+            summary=[texts],
+        )
+        return section("errors", "Errors", text, [columns])
     ensemble, individual = mean_and_error(trials.ensemble), mean_and_error(trials.individual)
     levels = [level(name, *map(float, mean_and_error(each))) for name, each in trials.baselines.items()]
-    return curves(
+    others = ", ".join(f"{each['name']} {error_text(each['value'], classify)}" for each in levels)
+    lines = curves(
         what.capitalize(),
         [line("the ensemble", *ensemble), line("one member, on average", *individual)],
-        y_label="error" if trials.classify else what,
-        unit="%" if trials.classify else "",
+        y_label=y_label,
+        unit=unit,
         levels=levels,
         mark=subject.start,
         summary=[
-            f"At diversity {diversity:g}: ensemble {error_text(both, trials.classify)}, one member "
-            f"{error_text(alone, trials.classify)}; "
-            + ", ".join(
-                f"{each['name']} {error_text(each['value'], trials.classify)}" for each in levels
-            )
+            f"At diversity {diversity:g}: ensemble {error_text(both, classify)}, one member "
+            f"{error_text(alone, classify)}; {others}"
             for diversity, both, alone in zip(
                 subject.diversities, ensemble[0], individual[0], strict=True
             )
         ],
     )
+    return section("errors", "Error against diversity", text, [lines])
 
 
-def answer_section(subject: Subject, trials: Trials) -> Section:
+def prediction_section(trials: Trials) -> Section:
     """Predicted against true: a confusion matrix, or points around the diagonal."""
-    return _confusion(subject, trials) if trials.classify else _scatter(subject, trials)
+    return _confusion(trials) if trials.classify else _scatter(trials)
 
 
-def _confusion(subject: Subject, trials: Trials) -> Section:
-    classes, labels = np.unique(trials.true), most_frequent(trials.true, MOST_CLASSES)
-    counts = np.array([np.sum(trials.true == label) for label in labels])
-    tables = [confusion_matrix(trials.true, told, labels=labels) for told in trials.told]
-    shares = [table / counts[:, None] for table in tables]
-    words = (
+def _confusion(trials: Trials) -> Section:
+    true, shown = trials.labels, most_frequent(trials.labels, MOST_CLASSES)
+    classes, names = np.unique(true), [str(label) for label in shown]
+    counts = np.array([np.sum(true == label) for label in shown])
+    tables = [confusion_matrix(true, predicted, labels=shown) for predicted in trials.predictions]
+    shares = np.array([table / counts[:, None] for table in tables])
+    text = (
         "Rows of the table are the true classes, columns what the ensemble says, as a share of the row. "
         "A perfect ensemble has all of it on the diagonal."
     )
-    if len(labels) < len(classes):
-        words += (
-            f" The {len(labels)} most frequent of {len(classes)} classes are shown; answers outside "
+    if len(shown) < len(classes):
+        text += (
+            f" The {len(shown)} most frequent of {len(classes)} classes are shown; answers outside "
             "them are not in the table."
         )
-    chart = matrix(
+    table = chart(
+        "matrix",
         "True class against answer",
-        shares,
-        [str(label) for label in labels],
-        [str(label) for label in labels],
+        rows=names,
+        columns=names,
+        values=shares,
+        range=[0.0, 1.0],
         x_label="answer of the ensemble",
         y_label="true class",
         unit="%",
         aim="diagonal",
         square=True,
-        summary=[_worst(trials.true, told, classes) for told in trials.told],
+        show_values=True,
+        summary=[_most_frequent_mistakes(true, each, classes) for each in trials.predictions],
     )
-    return section("answers", "What is taken for what", words, [chart, _by_class(shares, labels)])
-
-
-def _by_class(shares: list[np.ndarray], labels: np.ndarray) -> Chart:
-    """Errors of the single classes, on one scale for all diversities."""
-    wrong = np.array([1.0 - np.diag(each) for each in shares])
-    text = "Hardest of these classes: {}, {:.1f}% wrong."
-    hardest = [text.format(labels[each.argmax()], 100 * each.max()) for each in wrong]
-    return bars(
+    wrong = 1.0 - np.diagonal(shares, axis1=1, axis2=2)
+    by_class = chart(
+        "bars",
         "Error of each class",
-        wrong,
-        [str(label) for label in labels],
+        names=names,
+        values=wrong,
+        range=[0.0, 1.05 * max(float(wrong.max()), 0.01)],
+        unit="%",
         x_label="true class",
         y_label="wrong rows of the class",
-        top=1.05 * max(float(wrong.max()), 0.01),
-        summary=hardest,
+        summary=[
+            f"Hardest of these classes: {names[each.argmax()]}, {percent(each.max())} wrong."
+            for each in wrong
+        ],
     )
+    return section("predictions", "What is taken for what", text, [table, by_class])
 
 
-def _worst(true: np.ndarray, told: np.ndarray, labels: np.ndarray) -> str:
-    """The most frequent mistakes in words, of all classes."""
-    table = confusion_matrix(true, told, labels=labels)
-    wrong = table - np.diag(np.diag(table))
+def _most_frequent_mistakes(true: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> str:
+    """The three most frequent mistakes, of all classes."""
+    wrong = confusion_matrix(true, predicted, labels=classes)
+    np.fill_diagonal(wrong, 0)
     places = np.argsort(-wrong, axis=None, kind="stable")[:3]
-    pairs = [(*np.unravel_index(place, wrong.shape), wrong.flat[place]) for place in places]
     texts = [
-        f"{labels[row]} taken for {labels[col]} ({counted(count, 'row')})"
-        for row, col, count in pairs
-        if count
+        f"{classes[row]} taken for {classes[column]} ({counted(wrong[row, column], 'row')})"
+        for row, column in zip(*np.unravel_index(places, wrong.shape), strict=True)
+        if wrong[row, column]
     ]
     return f"Most frequent mistakes: {', '.join(texts)}." if texts else "There are no mistakes."
 
 
-def _scatter(subject: Subject, trials: Trials) -> Section:
-    points = np.linspace(0, len(trials.true) - 1, min(MOST_POINTS, len(trials.true))).astype(int)
-    true, told = trials.true[points], trials.told[:, points]
-    both = np.concatenate([true, told.ravel()])
-    spread = np.var(trials.true) or 1.0
-    chart: dict[str, Any] = {
-        "kind": "scatter",
-        "title": "True value against prediction",
-        "x_label": "true value",
-        "y_label": "prediction",
-        "x": rounded(true),
-        "y": rounded(told),
-        "range": rounded([both.min(), both.max()]),
-        "diagonal": True,
-        "summary": [
-            f"Explained share of the variance: {1 - np.mean((each - trials.true) ** 2) / spread:.2f}."
-            for each in trials.told
+def _scatter(trials: Trials) -> Section:
+    n_rows = len(trials.labels)
+    points = np.linspace(0, n_rows - 1, min(MOST_POINTS, n_rows)).astype(int)
+    true, predicted = trials.labels[points].astype(float), trials.predictions[:, points]
+    both = np.concatenate([true, predicted.ravel()])
+    losses = np.mean((trials.predictions - trials.labels) ** 2, axis=1)
+    explained = 1.0 - losses / (np.var(trials.labels) or 1.0)
+    scatter = chart(
+        "scatter",
+        "True value against prediction",
+        x_label="true value",
+        y_label="prediction",
+        x=true,
+        y=predicted,
+        range=[both.min(), both.max()],
+        diagonal=True,
+        summary=[
+            f"Explained share of the variance: {format_number(each, digits=2)}." for each in explained
         ],
-    }
-    words = "Each point is a row that the model was not trained on. On the diagonal it is right."
-    if len(points) < len(trials.true):
-        words += f" {len(points)} of {len(trials.true):,} rows are shown."
-    return section("answers", "Predictions", words, [chart])
+    )
+    text = "Each point is a row that the model was not trained on. On the diagonal it is right."
+    if len(points) < n_rows:
+        text += f" {len(points)} of {n_rows:,} rows are shown."
+    return section("predictions", "Predictions", text, [scatter])

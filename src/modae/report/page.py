@@ -15,17 +15,18 @@ from string import Template
 from typing import Any
 
 from modae.display.style import PALETTE
+from modae.utils.extras import require
 
 SCRIPTS = (
-    "words.js",
+    "numbers.js",
+    "elements.js",
     "theme.js",
     "axes.js",
     "overlay.js",
     "curves.js",
     "maps.js",
     "shapes.js",
-    "pictures.js",
-    "numbers.js",
+    "tables.js",
     "figures.js",
     "sections.js",
     "slider.js",
@@ -60,7 +61,7 @@ def render(facts: dict[str, Any]) -> str:
     Examples
     --------
     >>> from modae.report.page import render
-    >>> facts = {"title": "Digits", "subtitle": "", "words": [], "numbers": [], "diversities": [0.5]}
+    >>> facts = {"title": "Digits", "subtitle": "", "summary": [], "numbers": [], "diversities": [0.5]}
     >>> facts |= {"start": 0, "live": ["Diversity 0.5"], "overview": [], "studies": [], "footer": []}
     >>> "<title>Digits</title>" in render(facts)
     True
@@ -94,12 +95,9 @@ def require_plotly() -> None:
 
 def plotly_script() -> str:
     """What draws the charts, to be part of the page; an ImportError with the remedy if it is missing."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as missing:
-        raise ImportError('A report needs plotly: pip install "modae[report]"') from missing
+    plotly = require("plotly.offline", extra="report", purpose="A report")
     # Browsers read every line end as "\n" before they compare a script with its digest.
-    return str(get_plotlyjs()).replace("\r\n", "\n").replace("\r", "\n")
+    return str(plotly.get_plotlyjs()).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _policy(*scripts: str) -> str:

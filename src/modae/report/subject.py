@@ -1,19 +1,22 @@
-"""What a report is about: a fitted model taken apart, rows to look at, and models along the path."""
+"""What a report is about: a fitted model, rows to look at, and models along the diversity path."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import is_classifier, is_regressor
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing as rows_at  # frames, lists and sparse matrices alike
-from sklearn.utils.validation import check_is_fitted
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length
 
-from modae.report.given import checked_labels, checked_rows, checked_stops, drawn_rows
+from modae.ensembles.base import require_in_memory
+from modae.ensembles.labels import stratified
+from modae.ensembles.members import module_features
+from modae.ensembles.parts import ModelParts, take_apart
 from modae.utils.arrays import Array
 
 MOST_NUMBERS = 4_000_000
@@ -21,36 +24,10 @@ MOST_NUMBERS = 4_000_000
 
 FEWEST_ROWS = 100
 
+HUGE = 1e150
+"""Numbers whose squares a computer cannot hold."""
+
 DIVERSITIES = tuple(round(0.1 * step, 1) for step in range(11))
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """A fitted model taken apart.
-
-    Parameters
-    ----------
-    front : Pipeline or None
-        The steps before the modules.
-    ensemble : ensemble or None
-        None for modules without members.
-    extractor : estimator with ``transform_modules``
-    """
-
-    front: Any
-    ensemble: Any
-    extractor: Any
-
-    @property
-    def kind(self) -> str:
-        """What the model is for: "classify", "regress", or "features"."""
-        if self.ensemble is None:
-            return "features"
-        return "classify" if is_classifier(self.ensemble) else "regress"
-
-    def prepared(self, X: Any) -> Any:
-        """Rows as the modules see them."""
-        return X if self.front is None else self.front.transform(X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +36,10 @@ class Subject:
 
     Parameters
     ----------
-    parts : Parts
+    parts : ModelParts
     raw : rows as they were given, at most as many as asked for
     rows : the same after the steps before the modules
     labels : ndarray or None
-    names : list of str
-        Of the columns that the modules see.
     n_rows : int
         How many rows were given.
     diversities : list of float
@@ -72,42 +47,57 @@ class Subject:
         One for each diversity.
     start : int
         Which of them is the model itself.
+    n_modules, n_components : int
+        Size of the model.
     """
 
-    parts: Parts
+    parts: ModelParts
     raw: Any
     rows: Any
     labels: np.ndarray | None
-    names: list[str]
     n_rows: int
     diversities: list[float]
     models: list[Any]
     start: int
-
-    @property
-    def extractor(self) -> Any:
-        """The modules of the model itself."""
-        return self.parts.extractor
-
-    @property
-    def classes(self) -> np.ndarray | None:
-        """The classes of the labels, if they are classes."""
-        told = self.parts.kind == "classify" or (self.labels is not None and _few_values(self.labels))
-        return None if self.labels is None or not told else np.unique(self.labels)
+    n_modules: int
+    n_components: int
 
     @property
     def n_shown(self) -> int:
         """How many rows were looked at."""
         return int(self.rows.shape[0])
 
+    @cached_property
+    def classes(self) -> np.ndarray | None:
+        """The classes of the labels, if they are classes: strings, or few whole numbers."""
+        if self.labels is None:
+            return None
+        values = np.unique(self.labels)
+        if self.parts.task == "classification" or values.dtype.kind in "OUSb":
+            return values
+        return values if len(values) <= 20 and np.all(values == np.round(values)) else None
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the columns that the modules see."""
+        steps, given = self.parts.steps, getattr(self.raw, "columns", None)
+        known = getattr(self.parts.extractor, "feature_names_in_", getattr(self.rows, "columns", None))
+        if known is None and steps and hasattr(front := make_pipeline(*steps), "get_feature_names_out"):
+            known = front.get_feature_names_out(given)
+        width = int(self.rows.shape[1])
+        if known is None:
+            known = given if given is not None and len(given) == width else None
+        names = [f"column {place}" for place in range(width)] if known is None else known
+        return [str(name) for name in names]
+
     def first(self, count: int) -> np.ndarray:
         """Places of the first rows: so many, or fewer where rows are wide and copies would be large."""
-        affordable = max(MOST_NUMBERS // max(len(self.names), 1), FEWEST_ROWS)
+        affordable = max(MOST_NUMBERS // max(self.rows.shape[1], 1), FEWEST_ROWS)
         return np.arange(min(count, affordable, self.n_shown))
 
     def at(self, places: Any) -> Any:
         """Some rows, in the container that they came in."""
-        return rows_at(self.rows, np.asarray(places, dtype=np.intp))
+        return rows_at(self.rows, places)
 
     def dense_at(self, places: Any) -> Array:
         """Some rows as an array."""
@@ -115,90 +105,45 @@ class Subject:
         return some.toarray() if issparse(some) else np.asarray(some, dtype=float)
 
 
-def take_apart(model: Any) -> Parts:
-    """Find the steps, the ensemble and the modules of a fitted model; searches give their best."""
-    steps: list[tuple[str, Any]] = []
-    while True:
-        check_is_fitted(model)
-        if hasattr(model, "best_estimator_"):
-            model = model.best_estimator_
-        elif isinstance(model, Pipeline):
-            steps += [(f"{len(steps) + i}", step) for i, (_, step) in enumerate(model.steps[:-1])]
-            model = model.steps[-1][1]
-        elif isinstance(model, FrozenEstimator):
-            model = model.estimator
-        else:
-            break
-    votes = hasattr(model, "extractor_") and (is_classifier(model) or is_regressor(model))
-    extractor = model.extractor_ if votes else model
-    while isinstance(extractor, FrozenEstimator):
-        extractor = extractor.estimator
-    if not all(hasattr(extractor, name) for name in ("transform_modules", "n_modules", "n_components_")):
-        raise TypeError(
-            "model must be fitted modules (LinearModularAutoencoder, BaggingAutoencoder, "
-            "modae.deep.ModularAutoencoder), an ensemble on them (ModularClassifier, ModularRegressor), "
-            f"or a pipeline or search with refit that ends in one of these, got {type(model).__name__}."
-        )
-    return Parts(Pipeline(steps) if steps else None, model if votes else None, extractor)
-
-
 def make_subject(
     model: Any, X: Any, y: Any, *, diversities: Any, n_samples: int, random_state: Any
 ) -> Subject:
-    """Check what was given, draw the rows, and follow the path."""
+    """Check the arguments of a report, draw the rows, and follow the path."""
     parts = take_apart(model)
-    X = checked_rows(X)
-    labels = checked_labels(parts.ensemble, X, y)
-    n_rows = int(X.shape[0])
-    drawn = drawn_rows(n_rows, labels, n_samples, random_state)
-    raw = rows_at(X, drawn)
-    rows = parts.prepared(raw)
-    parts.extractor.transform_modules(rows_at(rows, [0]))  # other columns are noticed before the work
-    path = _path(parts.extractor, diversities)
-    start = int(np.argmin([abs(value - _own(parts.extractor)) for value in path]))
-    models = _models(parts.extractor, path)
+    X = _checked_rows(X)
+    labels = _checked_labels(parts, X, y)
+    places = _drawn_places(int(X.shape[0]), labels, n_samples, random_state)
+    raw = rows_at(X, places)
+    rows = parts.prepare(raw)
+    features = module_features(
+        parts.extractor, rows_at(rows, [0])
+    )  # refuses other columns before the work
+    own, path = parts.diversity, [parts.diversity]
+    if hasattr(parts.extractor, "path"):
+        asked = DIVERSITIES if diversities is None else diversities
+        if isinstance(asked, str) or not isinstance(asked, Iterable):
+            raise ValueError(f"diversities must be a sequence of numbers, got {diversities!r}.")
+        path = sorted({own, *(float(value) for value in asked)})
     return Subject(
         parts=parts,
         raw=raw,
         rows=rows,
-        labels=None if labels is None else labels[drawn],
-        names=_names(parts, raw, rows),
-        n_rows=n_rows,
+        labels=None if labels is None else labels[places],
+        n_rows=int(X.shape[0]),
         diversities=path,
-        models=models,
-        start=start,
+        models=[
+            parts.extractor if value == own else parts.extractor.with_diversity(value) for value in path
+        ],
+        start=path.index(own),
+        n_modules=len(features),
+        n_components=max(each.shape[1] for each in features),
     )
 
 
-def _own(extractor: Any) -> float:
-    return float(getattr(extractor, "diversity", 0.0))
-
-
-def _path(extractor: Any, diversities: Any) -> list[float]:
-    """The diversities of the slider, among them the model's own; just that one without a path."""
-    own = _own(extractor)
-    if not hasattr(extractor, "path"):
-        return [own]
-    values = DIVERSITIES if diversities is None else diversities
-    return sorted({*checked_stops(values), own})
-
-
-def _models(extractor: Any, path: list[float]) -> list[Any]:
-    """One for each diversity; the model itself for its own."""
-    own = _own(extractor)
-    return [extractor if value == own else extractor.with_diversity(value) for value in path]
-
-
-def _names(parts: Parts, raw: Any, rows: Any) -> list[str]:
-    """Names of the columns that the modules see."""
-    width = int(rows.shape[1])
-    known = getattr(parts.extractor, "feature_names_in_", getattr(rows, "columns", None))
-    if known is None and parts.front is not None and hasattr(parts.front, "get_feature_names_out"):
-        known = parts.front.get_feature_names_out(getattr(raw, "columns", None))
-    if known is None and raw.shape[1] == width:
-        known = getattr(raw, "columns", None)
-    names = [f"column {place}" for place in range(width)] if known is None else known
-    return [str(name) for name in names]
+def rows_at(rows: Any, places: Any) -> Any:
+    """The rows at these places, of an array, a sparse matrix or a frame."""
+    places = np.asarray(places, dtype=np.intp)
+    return rows.iloc[places] if hasattr(rows, "iloc") else rows[places]
 
 
 def most_frequent(labels: np.ndarray, most: int) -> np.ndarray:
@@ -207,9 +152,70 @@ def most_frequent(labels: np.ndarray, most: int) -> np.ndarray:
     return np.asarray(classes[np.sort(np.argsort(-counts, kind="stable")[:most])])
 
 
-def _few_values(labels: np.ndarray) -> bool:
-    """Whether labels that no classifier was trained on are classes: words, or few whole numbers."""
-    if labels.dtype.kind in "OUSb":
-        return True
-    values = np.unique(labels)
-    return len(values) <= 20 and bool(np.all(values == np.round(values)))
+def _checked_rows(X: Any) -> Any:
+    """Rows in a container that has a shape and from which rows can be taken."""
+    require_in_memory(X, "report")
+    _refuse_lazy_frame("X", X)
+    if issparse(X):
+        X = X.tocsr()
+    elif not hasattr(X, "shape") or not hasattr(X, "__array__"):
+        X = np.asarray(X)
+    if len(X.shape) == 2 and not X.shape[0]:
+        raise ValueError(
+            f"X must have at least one row, got the shape {tuple(X.shape)}: give the rows that the "
+            "report is to be about, for example those that the model was fitted to."
+        )
+    return X
+
+
+def _refuse_lazy_frame(name: str, values: Any) -> None:
+    """A query that was not run, as polars.LazyFrame, has no rows yet."""
+    if hasattr(values, "collect") and not hasattr(values, "shape"):
+        raise TypeError(
+            f"{name} must be in memory for a report, which looks at single rows, got a lazy "
+            f"{type(values).__name__}: give {name}.collect(), or a sample of the rows if all do not fit."
+        )
+
+
+def _checked_labels(parts: ModelParts, X: Any, y: Any) -> np.ndarray | None:
+    """One label for each row: none missing, and none that the classifier does not know."""
+    if y is None:
+        return None
+    _refuse_lazy_frame("y", y)
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise ValueError(
+            f"y must have one value for each row, got the shape {labels.shape}: a report has one "
+            "target; make one for each."
+        )
+    check_consistent_length(X, labels)
+    for place, value in enumerate(labels.tolist()):
+        # None, NaN, and what pandas has for them, which cannot be compared.
+        if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+            raise ValueError(f"y has no value in row {place + 1}: leave rows without one out.")
+    if parts.task == "classification":
+        known = parts.ensemble.classes_.tolist()
+        unknown = [value for value in dict.fromkeys(labels.tolist()) if value not in set(known)]
+        if unknown:
+            listed = ", ".join(repr(value) for value in known[:5]) + (", ..." if len(known) > 5 else "")
+            raise ValueError(
+                f"y has the class {unknown[0]!r}, which the model does not know: its classes are "
+                f"{listed}. Give the labels that it was fitted to."
+            )
+    numbers = labels.dtype.kind in "fiub" and bool(np.all(np.abs(labels.astype(float)) < HUGE))
+    if parts.task == "regression" and not numbers:
+        raise ValueError(f"y must hold numbers below {HUGE:g} for a regressor, got {labels.dtype}.")
+    has_strings = labels.dtype.kind == "O" and any(isinstance(value, str) for value in labels.tolist())
+    return labels.astype(str) if has_strings else labels
+
+
+def _drawn_places(n_rows: int, labels: Any, n_samples: int, random_state: Any) -> np.ndarray:
+    """Which rows to look at, in their order: all, or so many at random, with some of each class."""
+    if n_rows <= n_samples:
+        return np.arange(n_rows)
+    rng = check_random_state(random_state)
+    if labels is not None and len(np.unique(labels)) <= n_samples // 10:
+        return stratified(labels, n_samples, int(rng.randint(2**31 - 1)))
+    return np.sort(rng.choice(n_rows, n_samples, replace=False))

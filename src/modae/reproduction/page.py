@@ -16,8 +16,8 @@ from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.report.api import Report, sections
 from modae.report.charts import Chart, Section, curves, level, line, section
 from modae.report.subject import Subject, make_subject
+from modae.report.summary import live_text
 from modae.report.trials import BAGGING, Trials, mean_and_error
-from modae.report.words import live_words
 from modae.reproduction.findings import Setting
 from modae.reproduction.sweep import N_COMPONENTS, N_FOLDS, N_MODULES, Sweep, data_of, sweeps
 from modae.reproduction.verdicts import DIFFERS, REPRODUCED, UNCHECKED, Verdict
@@ -53,7 +53,7 @@ def make_page(verdicts: Sequence[Verdict], setting: Setting) -> Report:
             "title": "Modular Autoencoders for Ensemble Feature Extraction, reproduced",
             "subtitle": "Reeve and Brown, 2015: six data sets, "
             + ("at the paper's scale" if setting.full else "small samples"),
-            "words": _words(measured),
+            "summary": _words(measured),
             "numbers": _numbers(measured, verdicts),
             "diversities": [float(value) for value in first.diversities],
             "start": first.best,
@@ -110,18 +110,18 @@ def _numbers(measured: Sequence[Sweep], verdicts: Sequence[Verdict]) -> list[dic
         {
             "value": f"{100 * error:.1f}%",
             "label": f"error of the vote on {first.title} MNIST",
-            "words": f"At diversity {first.diversities[first.best]:g}. With {PLAIN}: "
+            "text": f"At diversity {first.diversities[first.best]:g}. With {PLAIN}: "
             f"{100 * plain:.1f}%, Bagging Autoencoders: {100 * first.bagging.mean():.1f}%.",
         },
         {
             "value": f"{below} of {len(measured)}",
             "label": "data sets on which it is below Bagging",
-            "words": f"Points gained at the best diversity of each: {', '.join(gains)}.",
+            "text": f"Points gained at the best diversity of each: {', '.join(gains)}.",
         },
         {
             "value": f"{counts[REPRODUCED]} of {len(verdicts)}",
             "label": "claims of the paper reproduced",
-            "words": f"{counts[DIFFERS]} differ, {counts[UNCHECKED]} cannot be checked: the table at "
+            "text": f"{counts[DIFFERS]} differ, {counts[UNCHECKED]} cannot be checked: the table at "
             "the end of the page has them all.",
         },
     ]
@@ -172,9 +172,9 @@ def _study(sweep: Sweep, setting: Setting) -> dict[str, Any]:
     trials = _trials(sweep, subject, X[train], y[train], setting.n_jobs)
     return {
         "name": sweep.title.capitalize(),
-        "words": f"Errors are those of the panel above. Pictures are of modules fitted to "
+        "text": f"Errors are those of the panel above. Pictures are of modules fitted to "
         f"{len(train):,} images and shown on {len(test):,} others.",
-        "live": live_words(subject, trials, "the best"),
+        "live": live_text(subject, trials, "the best"),
         "sections": sections(subject, trials, (SIDE, SIDE), setting.n_jobs),
     }
 
@@ -190,8 +190,8 @@ def _trials(sweep: Sweep, subject: Subject, rows: Array, labels: np.ndarray, n_j
         individual=sweep.individual.T,
         # At diversity 0 all modules are this PCA, and a vote of equals is one of them.
         baselines={PLAIN: sweep.ensemble[:, 0], BAGGING: sweep.bagging},
-        told=np.array(told),
-        true=np.asarray(subject.labels),
+        predictions=np.array(told),
+        labels=np.asarray(subject.labels),
         classify=True,
     )
 

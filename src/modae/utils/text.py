@@ -1,8 +1,20 @@
-"""Fitted models in words, the same in a notebook, in a report and on the terminal."""
+"""Numbers and sentences about fitted models, the same in a notebook, in a report and on the terminal.
+
+Numbers are rounded by one rule: halves go away from zero, in decimal, after the noise of binary
+arithmetic beyond the tenth digit is gone. The page of a report does the same (``assets/numbers.js``).
+"""
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
+
+import numpy as np
+
+MISSING = "\N{EN DASH}"
+"""In place of a number that is not known."""
+
+_TEN_DIGITS = Context(prec=10, rounding=ROUND_HALF_UP)
 
 
 def counted(number: int, word: str) -> str:
@@ -18,16 +30,50 @@ def counted(number: int, word: str) -> str:
     return f"{number:,} {word if number == 1 else plural}"
 
 
+def format_number(value: float | None, unit: str = "", digits: int = 4) -> str:
+    """A number with so many digits at most, without zeros at the end; a fraction as percent if asked.
+
+    Examples
+    --------
+    >>> from modae.utils.text import format_number
+    >>> format_number(1234.56), format_number(0.0625, "%", digits=2), format_number(-1e-9)
+    ('1235', '6.3%', '−1e−9')
+    """
+    if value is None:
+        return MISSING
+    number = _scaled(value, unit)
+    if not number.is_finite():
+        return f"{value}"
+    rounded = float(_rounded(number, digits - 1 - number.adjusted())) + 0.0  # no minus before zero
+    if rounded == 0.0 or 1e-6 <= abs(rounded) < 1e21:  # where JavaScript, too, writes all places
+        text = np.format_float_positional(rounded, trim="-")
+    else:
+        text = np.format_float_scientific(rounded, trim="-", exp_digits=1)
+    return text.replace("-", "\N{MINUS SIGN}") + unit
+
+
 def percent(value: float) -> str:
-    """A share in percent, one digit.
+    """A fraction in percent, always with one decimal place.
 
     Examples
     --------
     >>> from modae.utils.text import percent
-    >>> percent(0.1234)
-    '12.3%'
+    >>> percent(0.1234), percent(0.05)
+    ('12.3%', '5.0%')
     """
-    return f"{100 * value:.1f}%"
+    return f"{float(_rounded(_scaled(value, '%'), 1)) + 0.0:.1f}%"
+
+
+def _scaled(value: float, unit: str) -> Decimal:
+    """The value on the scale of its unit, with ten digits."""
+    return _TEN_DIGITS.create_decimal_from_float(100.0 * float(value) if unit == "%" else float(value))
+
+
+def _rounded(number: Decimal, places: int) -> Decimal:
+    """So many decimal places; a number of ten digits has none beyond the tenth."""
+    if not number.is_finite() or number.adjusted() + places >= 9:
+        return number
+    return number.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
 
 
 def bounded_loss(model: Any) -> tuple[str, str]:

@@ -39,8 +39,8 @@ function diversityAxis(width, options = {}) {
   const room = (high - low || 1) * 0.025;
   const dtick = high - low > 0 ? niceStep(high - low, Math.max(2, width / 70)) : 1;
   const ticks = steps(low, high, dtick);
-  const words = { tickmode: "array", tickvals: ticks, ticktext: ticks.map((value) => shown(value)) };
-  return axis({ range: [low - room, high + room], ...words, showgrid: false, ...options });
+  const marks = { tickmode: "array", tickvals: ticks, ticktext: ticks.map((value) => formatNumber(value)) };
+  return axis({ range: [low - room, high + room], ...marks, showgrid: false, ...options });
 }
 
 /** A step of 1, 2 or 5 times a power of ten, for at most so many ticks. */
@@ -63,7 +63,7 @@ function numberAxis(ends, unit, height) {
   const [low, high] = ends.map((value) => scaled(value, unit));
   const dtick = niceStep(high - low || 1, Math.max(2, height / 48));
   const ticks = steps(low, high, dtick);
-  const labels = ticks.map((value) => shown(value));
+  const labels = ticks.map((value) => formatNumber(value));
   const room = 0.015 * (high - low || 1); // so that a line at the end of the range is seen as a whole
   const range = [low - room, high + room];
   const found = axis({ range, tickmode: "array", tickvals: ticks, ticktext: labels });

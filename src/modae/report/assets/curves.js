@@ -11,7 +11,7 @@ const curves = {
   legend(chart) {
     const lines = chart.lines.map((line, place) => ({ name: line.name, colour: lineColour(place), mark: "line" }));
     const levels = levelsOf(chart).map((level, place) => ({
-      name: `${level.name}: ${shown(level.value, chart.unit, 3)}`,
+      name: `${level.name}: ${formatNumber(level.value, chart.unit, 3)}`,
       colour: levelColour(chart, place),
       mark: "dashes",
     }));
@@ -47,7 +47,7 @@ const curves = {
     const errors = entries.some(([, , error]) => error !== null && error !== undefined);
     const rows = entries.map(([name, value, error]) => ({
       name,
-      cells: [shown(value, chart.unit), ...(errors ? [shown(error, chart.unit)] : [])],
+      cells: [formatNumber(value, chart.unit), ...(errors ? [formatNumber(error, chart.unit)] : [])],
     }));
     return [{ corner: "", columns: [chart.y_label, ...(errors ? ["± error"] : [])], rows }];
   },
@@ -112,7 +112,7 @@ function lineTrace(chart, line, place) {
     mode: "lines+markers",
     x: facts.diversities,
     y: line.values.map((value) => scaled(value, chart.unit)),
-    text: line.values.map((value, at) => literal(`${label} at ${facts.diversities[at]}: ${shown(value, chart.unit)}`)),
+    text: line.values.map((value, at) => literal(`${label} at ${facts.diversities[at]}: ${formatNumber(value, chart.unit)}`)),
     hovertemplate: "%{text}<extra></extra>",
     line: { color: lineColour(place), width: 2.25 },
     marker: { color: lineColour(place), size: 4 },

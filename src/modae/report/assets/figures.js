@@ -35,13 +35,13 @@ function figureOf(chart) {
   return figure;
 }
 
-/** Places for the plots of a chart, with the words around them. */
+/** Places for the plots of a chart, with the texts around them. */
 function plotsOf(figure, kind, chart) {
   const titles = kind.panels ? kind.panels(chart) : [null];
   const plots = titles.map(() => element("div", { class: "plot" }));
   const panels = titles.map((title, at) => {
-    const words = title === null ? null : element("p", { class: "panel-title" }, title);
-    return element("div", { class: "panel" }, words, plots[at]);
+    const heading = title === null ? null : element("p", { class: "panel-title" }, title);
+    return element("div", { class: "panel" }, heading, plots[at]);
   });
   figure.append(
     element("ul", { class: "legend", hidden: true }),
@@ -139,7 +139,7 @@ function sample({ colour, mark }) {
   return drawing("svg", { width: 22, height: 12, viewBox: "0 0 22 12", "aria-hidden": "true" }, drawn[mark]());
 }
 
-/** Everything that depends on the diversity, in all figures: words at once, drawings where somebody looks. */
+/** Everything that depends on the diversity, in all figures: texts at once, drawings where somebody looks. */
 function moveFigures() {
   const index = Number(document.body.dataset.index);
   for (const [figure, { kind, chart }] of charts) {

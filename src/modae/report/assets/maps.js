@@ -5,12 +5,12 @@ const SQUARE = 330; // pixels: a square of cells is not larger
 const MAP_HEIGHT = 300;
 const GAP = 1;
 
-/** What both need: values, colours, and words for the pointer. */
-function heatTrace(chart, values, wordsAt, options = {}) {
+/** What both need: values, colours, and a text for the pointer. */
+function heatTrace(chart, values, textAt, options = {}) {
   return {
     type: "heatmap",
     z: values.map((row) => row.map((value) => scaled(value, chart.unit))),
-    customdata: values.map((row, r) => row.map((value, c) => literal(`${wordsAt(r, c)}: ${shown(value, chart.unit)}`))),
+    customdata: values.map((row, r) => row.map((value, c) => literal(`${textAt(r, c)}: ${formatNumber(value, chart.unit)}`))),
     hovertemplate: "%{customdata}<extra></extra>",
     zmin: scaled(chart.range[0], chart.unit),
     zmax: scaled(chart.range[1], chart.unit),
@@ -25,8 +25,8 @@ function heatTrace(chart, values, wordsAt, options = {}) {
 
 const rampOf = (chart) => ({
   mark: "ramp",
-  from: shown(chart.range[0], chart.unit),
-  to: shown(chart.range[1], chart.unit),
+  from: formatNumber(chart.range[0], chart.unit),
+  to: formatNumber(chart.range[1], chart.unit),
 });
 
 /** Rows from below, or from above. */
@@ -44,10 +44,10 @@ const map = {
     const vertical = rowAxis(axisWords(chart.rows, chart.y_label).names, width, height - TOP - 26, { range });
     const edges = cellEdges(facts.diversities);
     const horizontal = diversityAxis(width - vertical.margin, { range: [edges[0], edges.at(-1)] });
-    const words = (r, c) => `${shortened(chart.rows[r], 30)} at ${facts.diversities[c]}`;
+    const textAt = (r, c) => `${shortened(chart.rows[r], 30)} at ${facts.diversities[c]}`;
     const options = { x: edges, y: chart.rows.map((_, row) => row), xgap: 0, ygap: 0 };
     const layout = layoutOf(width, height, { l: vertical.margin }, { xaxis: horizontal, yaxis: vertical.axis });
-    return { traces: [heatTrace(chart, chart.values, words, options)], layout };
+    return { traces: [heatTrace(chart, chart.values, textAt, options)], layout };
   },
 
   above(chart, index, layout) {
@@ -56,7 +56,7 @@ const map = {
   },
 
   numbers(chart, index) {
-    const rows = chart.rows.map((name, row) => ({ name, cells: [shown(chart.values[row][index], chart.unit)] }));
+    const rows = chart.rows.map((name, row) => ({ name, cells: [formatNumber(chart.values[row][index], chart.unit)] }));
     return [{ corner: chart.y_label, columns: ["value"], rows }];
   },
 };
@@ -78,7 +78,7 @@ const matrix = {
 
   plot(chart, index, width) {
     const { cell, vertical, horizontal, height } = matrixShape(chart, width);
-    const words = (r, c) => `${shortened(chart.rows[r], 20)}, ${shortened(chart.columns[c], 20)}`;
+    const textAt = (r, c) => `${shortened(chart.rows[r], 20)}, ${shortened(chart.columns[c], 20)}`;
     const rest = width - vertical.margin - cell.width * chart.columns.length;
     const margin = { l: vertical.margin, r: rest, b: horizontal.margin };
     const layout = layoutOf(width, height, margin, {
@@ -86,7 +86,7 @@ const matrix = {
       yaxis: vertical.axis,
       shapes: chart.aim === "diagonal" ? diagonalShapes(chart) : [],
     });
-    return { traces: [heatTrace(chart, chart.values[index], words)], layout };
+    return { traces: [heatTrace(chart, chart.values[index], textAt)], layout };
   },
 
   above: (chart, index, layout) =>
@@ -95,7 +95,7 @@ const matrix = {
   numbers(chart, index) {
     const rows = chart.rows.map((name, row) => ({
       name,
-      cells: chart.values[index][row].map((value) => shown(value, chart.unit)),
+      cells: chart.values[index][row].map((value) => formatNumber(value, chart.unit)),
     }));
     const corner = [chart.y_label, chart.x_label].filter(Boolean).join(" / ");
     return [{ corner, columns: chart.columns, rows }];
@@ -132,13 +132,6 @@ function cellNumbers(chart, values, to) {
       drawing("text", { x: to.x(c), y: to.y(r), fill: inkOn(mapColour(values[r][c], chart.range)), ...middle }, text),
     ),
   );
-}
-
-/** Short: 97 or 3.5 percent, 0.41 of anything else. */
-function cellText(value, unit) {
-  const number = scaled(value, unit);
-  const decimals = Math.abs(number) >= 10 ? 0 : unit === "%" ? 1 : 2;
-  return String(Number(number.toFixed(decimals))).replace("-", "−");
 }
 
 /** Where a perfect table would have everything. */

@@ -1,31 +1,52 @@
-// "The numbers": the values of a chart at this diversity as a real table, built when somebody opens it.
+// Numbers as text, rounded by the rule of modae/utils/text.py: halves go away from zero, in decimal, after the noise
+// of binary arithmetic beyond the tenth digit is gone. Nothing here needs a page.
 
-function numbersOf(kind, chart) {
-  const details = element("details", { class: "the-numbers" }, element("summary", {}, "The numbers"));
-  details.addEventListener("toggle", () => fillNumbers(details, kind, chart));
-  return details;
+const MISSING = "–";
+
+/** A value on the scale of its axis: fractions become percent. Missing values stay missing. */
+function scaled(value, unit) {
+  if (value === null || value === undefined) return null;
+  return unit === "%" ? Number((100 * value).toPrecision(10)) : value;
 }
 
-/** Tables for the diversity of the slider; a closed one is left alone until it opens. */
-function fillNumbers(details, kind, chart) {
-  if (!details.open || details.dataset.index === document.body.dataset.index) return;
-  const index = Number(document.body.dataset.index);
-  const tables = kind.numbers(chart, index).map((numbers) => numbersTable(chart, numbers, index));
-  const region = details.querySelector(".scroll");
-  if (region) region.replaceChildren(...tables);
-  else details.append(scrollRegion(`The numbers: ${chart.title}`, ...tables));
-  details.dataset.index = index;
+/** So many decimal places; a number of ten digits has none beyond the tenth. */
+function rounded(number, places) {
+  const [mantissa, exponent] = Math.abs(number).toExponential(9).split("e");
+  const shift = Number(exponent) + places;
+  const size = shift >= 9 ? `${mantissa}e${exponent}` : `${Math.round(Number(`${mantissa}e${shift}`))}e${-places}`;
+  return number < 0 ? -Number(size) : Number(size);
 }
 
-function numbersTable(chart, { title, corner, columns, rows }, index) {
-  const what = title ? `${chart.title}: ${title}` : chart.title;
-  const caption = element("caption", {}, `${what}, at diversity ${facts.diversities[index]}`);
-  const heads = columns.map((name) => element("th", { scope: "col" }, String(name)));
-  const first = corner ? element("th", { scope: "col" }, corner) : element("td");
-  const head = element("thead", {}, element("tr", {}, first, ...heads));
-  const body = rows.map(({ name, cells }) => {
-    const values = cells.map((cell) => element("td", {}, cell));
-    return element("tr", {}, element("th", { scope: "row" }, String(name)), ...values);
-  });
-  return element("table", {}, caption, head, element("tbody", {}, ...body));
+const plainText = (number) => String(number).replaceAll("-", "−");
+
+/** A number with so many digits at most, without zeros at the end, and its unit. */
+function formatNumber(value, unit = "", digits = 4) {
+  const number = scaled(value, unit);
+  if (number === null) return MISSING;
+  const exponent = Number(number.toExponential(9).split("e")[1]);
+  return `${plainText(rounded(number, digits - 1 - exponent))}${unit}`;
+}
+
+/** Short, for a cell, without the unit: 97 or 3.5 percent, 0.41 of anything else. */
+function cellText(value, unit) {
+  const number = scaled(value, unit);
+  const places = Math.abs(number) >= 10 ? 0 : unit === "%" ? 1 : 2;
+  return plainText(rounded(number, places));
+}
+
+/** A label of an axis, with its unit in brackets. */
+function withUnit(label, unit) {
+  return unit ? `${label} (${unit})` : label;
+}
+
+/** Smallest and largest of all numbers in nested lists; [0, 1] if there are none. */
+function extent(nested) {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const value of [nested].flat(Infinity)) {
+    if (value === null || value === undefined) continue;
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return low <= high ? [low, high] : [0, 1];
 }

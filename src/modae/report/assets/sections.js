@@ -11,7 +11,7 @@ let studyIndex = 0;
 
 const study = () => facts.studies[studyIndex];
 
-/** A section: heading, words, charts. */
+/** A section: heading, text, charts. */
 function sectionOf(section, level, prefix) {
   const id = `${prefix}-${section.id}`;
   const beside = section.charts.filter((chart) => !isWide(chart)).length;
@@ -22,8 +22,8 @@ function sectionOf(section, level, prefix) {
     grid.append(figure);
   });
   const heading = element(`h${level}`, { id }, section.title);
-  const words = section.words ? element("p", { class: "words" }, section.words) : null;
-  return element("section", { "aria-labelledby": id, class: "section" }, heading, words, grid);
+  const text = section.text ? element("p", { class: "prose" }, section.text) : null;
+  return element("section", { "aria-labelledby": id, class: "section" }, heading, text, grid);
 }
 
 const isWide = (chart) => WIDE[chart.kind]?.(chart);
@@ -43,9 +43,9 @@ function showStudy() {
   const chosen = study();
   if (!chosen) return;
   const heading = several ? [element("h2", { id: "study-name", class: "study-name" }, chosen.name)] : [];
-  const words = chosen.words ? [element("p", { class: "words" }, chosen.words)] : [];
+  const text = chosen.text ? [element("p", { class: "prose" }, chosen.text)] : [];
   const sections = chosen.sections.map((section) => sectionOf(section, several ? 3 : 2, "study"));
-  place.replaceChildren(...heading, ...words, ...sections);
+  place.replaceChildren(...heading, ...text, ...sections);
 }
 
 /** A native list of the data sets, where there are several. */

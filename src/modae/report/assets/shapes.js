@@ -19,7 +19,7 @@ const bars = {
   },
 
   numbers(chart, index) {
-    const rows = chart.names.map((name, place) => ({ name, cells: [shown(chart.values[index][place], chart.unit)] }));
+    const rows = chart.names.map((name, place) => ({ name, cells: [formatNumber(chart.values[index][place], chart.unit)] }));
     return [{ corner: chart.x_label, columns: [chart.y_label], rows }];
   },
 };
@@ -34,7 +34,7 @@ function barTrace(chart, values) {
     type: "bar",
     x: values.map((_, place) => place),
     y: values.map((value) => scaled(value, chart.unit)),
-    text: values.map((value, place) => literal(`${shortened(chart.names[place], 30)}: ${shown(value, chart.unit)}`)),
+    text: values.map((value, place) => literal(`${shortened(chart.names[place], 30)}: ${formatNumber(value, chart.unit)}`)),
     textposition: "none",
     hovertemplate: "%{text}<extra></extra>",
     marker: { color: lineColour(0) },
@@ -69,8 +69,8 @@ const densities = {
       const every = Math.max(1, Math.ceil(grid.length / MOST_ROWS));
       const places = grid.map((_, at) => at).filter((at) => at % every === 0);
       const rows = places.map((at) => ({
-        name: shown(grid[at]),
-        cells: panel.curves[index].map((values) => shown(values[at])),
+        name: formatNumber(grid[at]),
+        cells: panel.curves[index].map((values) => formatNumber(values[at])),
       }));
       const note = every > 1 ? `one of ${every} points` : "";
       const title = [panel.title, note].filter(Boolean).join(", ");
@@ -118,7 +118,7 @@ const scatter = {
   numbers(chart, index) {
     const rows = chart.x.map((value, at) => ({
       name: String(at + 1),
-      cells: [shown(value), shown(chart.y[index][at])],
+      cells: [formatNumber(value), formatNumber(chart.y[index][at])],
     }));
     return [{ corner: "point", columns: [chart.x_label, chart.y_label], rows }];
   },
@@ -130,7 +130,7 @@ function pointTrace(chart, index) {
     mode: "markers",
     x: chart.x,
     y: chart.y[index],
-    text: chart.x.map((value, at) => `${shown(value)} → ${shown(chart.y[index][at])}`),
+    text: chart.x.map((value, at) => `${formatNumber(value)} → ${formatNumber(chart.y[index][at])}`),
     hovertemplate: "%{text}<extra></extra>",
     marker: { color: veiled(lineColour(0), 0.55), size: 6, line: { width: 0 } },
   };

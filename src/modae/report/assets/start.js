@@ -1,20 +1,20 @@
 // Put the facts on the page, and start.
 
 byId("subtitle").textContent = facts.subtitle;
-byId("words").textContent = facts.words.join(" ");
+byId("summary").textContent = facts.summary.join(" ");
 byId("numbers").append(
-  ...facts.numbers.map(({ value, label, words }) =>
+  ...facts.numbers.map(({ value, label, text }) =>
     element(
       "div",
       {},
       element("dt", {}, label),
       element("dd", { class: "value" }, value),
-      element("dd", {}, words ?? ""),
+      element("dd", {}, text ?? ""),
     ),
   ),
 );
 byId("footer").append(...facts.footer.map((sentence) => element("p", {}, sentence)));
-["subtitle", "words", "numbers", "footer"].forEach((id) => (byId(id).hidden = !byId(id).textContent));
+["subtitle", "summary", "numbers", "footer"].forEach((id) => (byId(id).hidden = !byId(id).textContent));
 
 document.body.dataset.index = Math.min(Math.max(facts.start ?? 0, 0), lastIndex);
 setUpSlider();

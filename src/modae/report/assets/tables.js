@@ -1,4 +1,4 @@
-// Charts that are tables on the page: rows of pictures, and rows of words.
+// Tables: charts that are rows of pictures or of texts, and "The numbers" below all other charts.
 
 const images = {
   fill(figure, chart) {
@@ -36,7 +36,7 @@ const table = {
     const heads = chart.columns.map((name) => element("th", { scope: "col" }, String(name)));
     const rows = chart.rows.map((cells) => element("tr", {}, ...cells.map((cell, at) => tableCell(chart, cell, at))));
     const body = element("tbody", {}, ...rows);
-    const built = element("table", { class: "words-table" }, element("thead", {}, element("tr", {}, ...heads)), body);
+    const built = element("table", { class: "text-table" }, element("thead", {}, element("tr", {}, ...heads)), body);
     figure.append(scrollRegion(chart.title, built));
   },
   move() {},
@@ -58,4 +58,35 @@ function badgeOf(text) {
 /** A part of the page that scrolls sideways by itself, also with the keyboard. */
 function scrollRegion(label, ...children) {
   return element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, ...children);
+}
+
+/** The values of a chart at this diversity as a table, built when somebody opens it. */
+function numbersOf(kind, chart) {
+  const details = element("details", { class: "the-numbers" }, element("summary", {}, "The numbers"));
+  details.addEventListener("toggle", () => fillNumbers(details, kind, chart));
+  return details;
+}
+
+/** Tables for the diversity of the slider; a closed one is left alone until it opens. */
+function fillNumbers(details, kind, chart) {
+  if (!details.open || details.dataset.index === document.body.dataset.index) return;
+  const index = Number(document.body.dataset.index);
+  const tables = kind.numbers(chart, index).map((numbers) => numbersTable(chart, numbers, index));
+  const region = details.querySelector(".scroll");
+  if (region) region.replaceChildren(...tables);
+  else details.append(scrollRegion(`The numbers: ${chart.title}`, ...tables));
+  details.dataset.index = index;
+}
+
+function numbersTable(chart, { title, corner, columns, rows }, index) {
+  const what = title ? `${chart.title}: ${title}` : chart.title;
+  const caption = element("caption", {}, `${what}, at diversity ${facts.diversities[index]}`);
+  const heads = columns.map((name) => element("th", { scope: "col" }, String(name)));
+  const first = corner ? element("th", { scope: "col" }, corner) : element("td");
+  const head = element("thead", {}, element("tr", {}, first, ...heads));
+  const body = rows.map(({ name, cells }) => {
+    const values = cells.map((cell) => element("td", {}, cell));
+    return element("tr", {}, element("th", { scope: "row" }, String(name)), ...values);
+  });
+  return element("table", {}, caption, head, element("tbody", {}, ...body));
 }

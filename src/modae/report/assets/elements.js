@@ -1,8 +1,7 @@
-// Reading the facts, and putting words and numbers on the page. Text is text: nothing is ever read as HTML.
+// Reading the facts, and making elements of the page. Text is text: nothing is ever read as HTML.
 
 const facts = JSON.parse(document.getElementById("facts").textContent);
 const PALETTE = JSON.parse(document.getElementById("palette").textContent);
-const MISSING = "–";
 
 const byId = (id) => document.getElementById(id);
 
@@ -36,39 +35,7 @@ function shortened(text, length) {
   return characters.length <= length ? String(text) : `${characters.slice(0, length - 1).join("")}…`;
 }
 
-/** A value on the scale of its axis: fractions become percent. Missing values stay missing. */
-function scaled(value, unit) {
-  if (value === null || value === undefined) return null;
-  return unit === "%" ? Number((100 * value).toPrecision(10)) : value;
-}
-
-/** A number in words, with its unit. */
-function shown(value, unit = "", digits = 4) {
-  const number = scaled(value, unit);
-  if (number === null) return MISSING;
-  if (typeof number !== "number") return String(number);
-  const text = String(Number(number.toPrecision(digits))).replaceAll("-", "−");
-  return unit && unit !== "%" ? `${text}\u00a0${unit}` : `${text}${unit}`;
-}
-
-/** A label of an axis, with its unit in brackets. */
-function withUnit(label, unit) {
-  return unit ? `${label} (${unit})` : label;
-}
-
 /** What a chart says at a diversity: one text for each, or one for all. */
 function summaryAt(chart, index) {
   return Array.isArray(chart.summary) ? (chart.summary[index] ?? "") : (chart.summary ?? "");
-}
-
-/** Smallest and largest of all numbers in nested lists; [0, 1] if there are none. */
-function extent(nested) {
-  let low = Infinity;
-  let high = -Infinity;
-  for (const value of [nested].flat(Infinity)) {
-    if (value === null || value === undefined) continue;
-    if (value < low) low = value;
-    if (value > high) high = value;
-  }
-  return low <= high ? [low, high] : [0, 1];
 }

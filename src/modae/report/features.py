@@ -1,0 +1,213 @@
+"""Sections on the features: columns that they explain, how alike modules are, classes they separate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from modae.display.densities import feature_densities
+from modae.ensembles.members import module_features
+from modae.metrics import distance_correlation_matrix
+from modae.report.charts import Section, chart, curves, line, module_names, section
+from modae.report.images import MOST_MODULES, MOST_ROWS, encoded
+from modae.report.subject import Subject, most_frequent
+from modae.utils.arrays import Array
+from modae.utils.parallel import run_parallel
+from modae.utils.text import format_number
+
+MOST_COLUMNS = 24
+
+LIKENESS_ROWS = 400
+"""Time grows as the square; so many rows give two digits."""
+
+MOST_CLASSES = 10
+
+DENSITY_ROWS, DENSITY_MODULES, DENSITY_POINTS = 1500, 3, 40
+
+
+def explained_columns(subject: Subject) -> Array:
+    """Share of the variance of each column that each module's features explain, (n, M, D).
+
+    It is the squared multiple correlation of the column with the features: 1 if a linear reading of the
+    features gives the column, 0 if they say nothing about it. Scales do not matter.
+    """
+    places = subject.first(MOST_ROWS)
+    rows, dense = subject.at(places), subject.dense_at(places)
+    centred = dense - dense.mean(axis=0)
+    variance = np.mean(centred**2, axis=0)
+
+    def explained(features: Any) -> Array:
+        basis, sizes, _ = np.linalg.svd(features - np.mean(features, axis=0), full_matrices=False)
+        basis = basis[:, sizes > 1e-9 * sizes.max(initial=1e-300)]
+        kept = np.sum((basis.T @ centred) ** 2, axis=0) / len(centred)
+        shares: Array = np.clip(kept / np.where(variance > 0, variance, 1.0), 0.0, 1.0)
+        return shares
+
+    return np.array([[explained(each) for each in module_features(m, rows)] for m in subject.models])
+
+
+def explained_section(subject: Subject, shape: tuple[int, int] | None) -> Section:
+    """What each module looks at: columns by name, or an image of the pixels."""
+    every = explained_columns(subject)
+    shares = every[:, :MOST_MODULES]
+    text = "How much of the variation of each {} can be read from the features of a module: {}"
+    if every.shape[1] > MOST_MODULES:
+        text += f" The first {MOST_MODULES} of {every.shape[1]} modules are shown."
+    summary = [_strongest(each, subject.names) for each in shares]
+    modules = module_names(shares.shape[1])
+    if shape is not None:
+        text = text.format("pixel", "white is all of it, black is nothing.")
+        pictures = [[[encoded(each.reshape(shape), 0.0, 1.0) for each in at]] for at in shares]
+        content = {"columns": modules, "rows": ["share"], "images": pictures, "summary": summary}
+        pixels = chart("images", "Share of each pixel", invert=False, **content)
+        return section("columns", "What each module looks at", text, [pixels])
+    text = text.format("column", "100% is all of it, 0% is nothing.")
+    # All columns, or those in which modules or diversities differ most; best explained first.
+    own = shares[subject.start]
+    chosen = np.argsort(-shares.std(axis=(0, 1)) - own.std(axis=0), kind="stable")[:MOST_COLUMNS]
+    chosen = chosen[np.argsort(-own[:, chosen].mean(axis=0), kind="stable")]
+    if len(chosen) < len(subject.names):
+        text += (
+            f" The {len(chosen)} columns that differ most between modules or diversities are shown, of "
+            f"{len(subject.names):,}."
+        )
+    table = chart(
+        "matrix",
+        "Share of each column",
+        rows=[subject.names[place] for place in chosen],
+        columns=modules,
+        values=shares[:, :, chosen].transpose(0, 2, 1),
+        range=[0.0, 1.0],
+        unit="%",
+        show_values=True,
+        summary=summary,
+    )
+    return section("columns", "What each module looks at", text, [table])
+
+
+def _strongest(shares: Array, names: list[str]) -> str:
+    """The three columns of each module that it knows best."""
+    texts = []
+    for module, each in enumerate(shares, start=1):
+        best = np.argsort(-each, kind="stable")[:3]
+        listed = ", ".join(
+            f"{names[place]} ({format_number(each[place], '%', digits=2)})" for place in best
+        )
+        texts.append(f"module {module}: {listed}")
+    return f"Strongest columns. {'; '.join(texts)}."
+
+
+def likeness_section(subject: Subject, n_jobs: int | None) -> Section | None:
+    """Mean distance correlations against diversity, and those of all pairs at one diversity."""
+    places = subject.first(LIKENESS_ROWS)
+    rows, dense = subject.at(places), subject.dense_at(places)
+    if len(dense) < 3:
+        return None
+
+    def correlations(model: object) -> Array:
+        return distance_correlation_matrix([dense, *module_features(model, rows)])
+
+    every = np.array(run_parallel(correlations, [(model,) for model in subject.models], n_jobs))
+    with_data, pairs = every[:, 0, 1:], every[:, 1:, 1:]
+    n_modules = pairs.shape[1]
+    two_modules = pairs[:, *np.triu_indices(n_modules, k=1)]
+    names = module_names(n_modules)
+    summary = [
+        f"Distance correlations of two modules lie between {format_number(each.min(), digits=2)} and "
+        f"{format_number(each.max(), digits=2)}."
+        if len(each)
+        else "There is one module only."
+        for each in two_modules
+    ]
+    table = {"rows": names, "columns": names, "values": pairs, "range": [0.0, 1.0], "square": True}
+    few = n_modules <= 12
+    charts = [chart("matrix", "Pairs of modules", **table, show_values=few, summary=summary)]
+    if n_modules > 1 and len(subject.models) > 1:
+        means = [each.mean(axis=1) for each in (two_modules, with_data)]
+        summary = [
+            f"At diversity {diversity:g}: {format_number(two, digits=2)} between two modules, "
+            f"{format_number(one, digits=2)} between a module and the data."
+            for diversity, two, one in zip(subject.diversities, *means, strict=True)
+        ]
+        lines = [line("two modules", means[0]), line("one module and the data", means[1])]
+        content = {"y_label": "distance correlation", "y_range": [0.0, 1.02], "summary": summary}
+        charts.insert(0, curves("On average", lines, mark=subject.start, **content))
+    text = (
+        "Distance correlation is 1 for features that say the same and near 0 for features that have "
+        "nothing to do with each other (for few rows it stays above 0). Modules that are less alike "
+        f"make different mistakes. Measured on {len(dense)} rows."
+    )
+    return section("likeness", "How alike the modules are", text, charts)
+
+
+def density_section(subject: Subject) -> Section | None:
+    """Densities of the classes along one feature of three modules, at each diversity."""
+    if subject.classes is None or subject.labels is None or len(subject.classes) < 2:
+        return None
+    places = subject.first(DENSITY_ROWS)
+    rows, labels = subject.at(places), subject.labels[places]
+    classes = most_frequent(labels, MOST_CLASSES)
+    stacks = [_first_modules(model, rows) for model in subject.models]
+    shown = _separating_feature(stacks[subject.start], labels)
+    paths = [
+        [feature_densities(each[:, shown], labels, classes, DENSITY_POINTS) for each in stack]
+        for stack in stacks
+    ]
+    names = [f"{name}, feature {shown + 1}" for name in module_names(len(paths[0]))]
+    panels = [
+        {
+            "title": name,
+            "grid": [at[module][0] for at in paths],
+            # Relative to the highest point: only the shape matters.
+            "curves": [np.round(at[module][1] / (at[module][1].max() or 1.0), 3) for at in paths],
+        }
+        for module, name in enumerate(names)
+    ]
+    summary = []
+    for diversity, at in zip(subject.diversities, paths, strict=True):
+        pairs = [
+            f"{name}: {_least_overlap(*each, classes)}" for name, each in zip(names, at, strict=True)
+        ]
+        summary.append(f"Best separated at diversity {diversity:g}: {'; '.join(pairs)}")
+    densities = chart(
+        "densities",
+        "Density of each class",
+        x_label="value of the feature",
+        classes=[str(label) for label in classes],
+        panels=panels,
+        summary=summary,
+    )
+    text = (
+        "Each panel shows the same feature of another module, the one in which modules differ most and "
+        "classes lie apart. Where two curves lie apart, the feature tells the two classes apart."
+    )
+    if len(classes) < len(subject.classes):
+        text += f" The {len(classes)} most frequent of {len(subject.classes)} classes are shown."
+    return section("densities", "How features separate the classes", text, [densities])
+
+
+def _first_modules(model: Any, rows: Any) -> list[Array]:
+    return [np.asarray(each, dtype=float) for each in module_features(model, rows)[:DENSITY_MODULES]]
+
+
+def _separating_feature(features: list[Array], labels: np.ndarray) -> int:
+    """Which feature to show: one that separates the classes, and is not the same in every module."""
+    width = min(each.shape[1] for each in features)
+    stack = np.stack([each[:, :width] - each[:, :width].mean(axis=0) for each in features])
+    spread = stack.std(axis=1, keepdims=True)
+    stack /= np.where(spread > 0, spread, 1.0)
+    alike = np.abs(np.einsum("inh,jnh->ijh", stack, stack) / stack.shape[1])
+    between = sum(
+        np.mean(labels == k) * stack[:, labels == k].mean(axis=1) ** 2 for k in np.unique(labels)
+    )
+    differ = 1.0 - (alike.sum(axis=(0, 1)) - len(stack)) / max(len(stack) * (len(stack) - 1), 1)
+    return int(np.argmax(np.mean(between, axis=0) * differ))
+
+
+def _least_overlap(grid: Array, densities: Array, classes: np.ndarray) -> str:
+    """The two classes whose densities overlap least."""
+    overlap = np.diff(grid).mean() * np.minimum(densities[:, None], densities[None]).sum(axis=-1)
+    np.fill_diagonal(overlap, np.inf)
+    first, second = np.unravel_index(int(np.argmin(overlap)), overlap.shape)
+    return f"{classes[first]} and {classes[second]}"
