@@ -238,6 +238,16 @@ def test_a_run_writes_its_numbers(tmp_path, monkeypatch):
     assert next(f for f in findings if f.claim == "table1-spectral-cost").holds
 
 
+def test_a_step_that_diverges_leaves_json_for_every_reader(tmp_path, monkeypatch):
+    monkeypatch.setattr(table1, "GRID", (1e200, 0.3))
+    monkeypatch.setattr(table1, "QUICK_SIZES", (replace(TINY, repetitions=1),))
+    table1.run(Setting(tmp_path))
+    text = (tmp_path / "table1.json").read_text()
+    assert not {"NaN", "Infinity"} & set(text.replace(",", " ").split())
+    (block,) = json.loads(text)
+    assert block["trials"]["1e+200"][0]["cost"] is None
+
+
 def test_sizes_cover_both_scales():
     assert max(size.n_features for size in table1.QUICK_SIZES) >= table1.LARGE
     assert max(size.n_features for size in table1.FULL_SIZES) >= 200

@@ -42,10 +42,10 @@ def test_the_findings_are_the_claims_of_this_part(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("check", theorems.CHECKS)
 def test_every_check_comes_out_as_expected(check):
-    finding = check(FEW)
-    assert finding.holds == (EXPECTED[finding.claim]["verdict"] == "reproduced"), finding
-    assert "\n" not in finding.measured
-    assert any(character.isdigit() for character in finding.measured)
+    for finding in check(FEW):
+        assert finding.holds == (EXPECTED[finding.claim]["verdict"] == "reproduced"), finding
+        assert "\n" not in finding.measured
+        assert any(character.isdigit() for character in finding.measured)
 
 
 # --- every check can fail ----------------------------------------------------------------------------
@@ -146,16 +146,9 @@ MUTATIONS = [
         theorems_loss.check_one_module_above_its_limit,
     ),
     (theorems_algorithm, "ROUNDS", low_rounds, theorems_algorithm.check_rank_restricted_regression),
-    (
-        theorems_algorithm,
-        "update_module",
-        spoiled_update,
-        theorems_algorithm.check_update_is_the_minimiser,
-    ),
-    (theorems_algorithm, "update_module", spoiled_update, theorems_algorithm.check_update_is_unique),
+    (theorems_algorithm, "update_module", spoiled_update, theorems_algorithm.check_update),
     (theorems_algorithm, "backfit", stuck_descent, theorems_algorithm.check_strict_fall),
     (theorems_algorithm, "backfit", spoiled_descent, theorems_algorithm.check_strict_fall),
-    (theorems_algorithm, "backfit", stuck_descent, theorems_algorithm.check_strict_fall_if_singular),
     (theorems_algorithm, "backfit", spoiled_descent, theorems_algorithm.check_critical_points),
     (theorems_algorithm, "best_encoders", spoiled_encoders, theorems_algorithm.check_critical_points),
 ]
@@ -165,12 +158,15 @@ MUTATIONS = [
 def test_a_check_notices_what_is_wrong(place, name, mutation, check, monkeypatch):
     original = vars(place)[name]
     monkeypatch.setattr(place, name, mutation(original))
-    assert not check(FEW).holds
+    findings = list(check(FEW))
+    assert findings
+    assert not any(finding.holds for finding in findings)
 
 
 def test_another_learning_rate_is_not_that_of_ncl():
-    assert theorems_loss.check_ncl_rate(FEW, factor=0.5).holds
-    other = theorems_loss.check_ncl_rate(FEW, factor=1.0)
+    (own,) = theorems_loss.check_ncl_rate(FEW, factor=0.5)
+    (other,) = theorems_loss.check_ncl_rate(FEW, factor=1.0)
+    assert own.holds
     assert not other.holds
     assert other.measured == "largest relative difference 1.0e+00"
 
@@ -275,7 +271,7 @@ def test_the_optimum_has_the_certified_loss_and_the_saddle_point_is_left():
 
 def test_full_scale_draws_more_instances(tmp_path, monkeypatch):
     counts = []
-    monkeypatch.setattr(theorems, "CHECKS", (lambda count: counts.append(count),))
+    monkeypatch.setattr(theorems, "CHECKS", (lambda count: counts.append(count) or [],))
     for full in (False, True):
         theorems.run(Setting(tmp_path, full=full))
     assert counts == [theorems.QUICK, theorems.FULL]

@@ -9,7 +9,7 @@ units of the variance.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
@@ -55,7 +55,7 @@ EPOCH_DIVERSITIES = (0.2, 0.6, 1.0, 1.1)
 # --- rank-restricted regression and the lemma --------------------------------------------------------
 
 
-def check_rank_restricted_regression(count: int) -> Finding:
+def check_rank_restricted_regression(count: int) -> Iterator[Finding]:
     """U and U^T Y X^T (X X^T)^-1 minimise |Y - ABX|^2: alternating least squares does no better."""
     ends, off = [], []
     for instance in instances(count):
@@ -73,7 +73,7 @@ def check_rank_restricted_regression(count: int) -> Finding:
         f"value of the minimum off by {np.max(off):.0e}"
     )
     holds = np.min(ends) >= -ROUND_OFF and np.max(ends) <= REACHED and np.max(off) <= ROUND_OFF
-    return Finding("rank-restricted-regression", holds, measured)
+    yield Finding("rank-restricted-regression", holds, measured)
 
 
 def _alternating_least_squares(X: Array, Y: Array, width: int, instance: Instance) -> float:
@@ -85,18 +85,15 @@ def _alternating_least_squares(X: Array, Y: Array, width: int, instance: Instanc
     return float(np.square(Y - A @ B @ X).sum())
 
 
-def check_completing_the_square(count: int) -> Finding:
-    """sum_q a_q |Y_q - CX|^2 is (sum a) |Y~ - CX|^2 plus what does not depend on C."""
-    spread = np.max([spread_of_difference(instance, sign=-1.0) for instance in instances(count)])
-    measured = f"the rest varies by {spread:.1e} (relative)"
-    return Finding("lemma-complete-square", spread <= ROUND_OFF, measured)
+def check_lemma(count: int) -> Iterator[Finding]:
+    """sum_q a_q |Y_q - CX|^2 is (sum a) |Y~ - CX|^2 plus what does not depend on C.
 
-
-def check_printed_sign(count: int) -> Finding:
-    """The last display but one of the lemma's proof has +2 tr(ABX Y~^T) where -2 is meant."""
-    spread = np.min([spread_of_difference(instance, sign=1.0) for instance in instances(count)])
-    measured = f"the rest varies by {spread:.1e} (relative)"
-    return Finding("lemma-printed-sign", spread <= ROUND_OFF, measured)
+    The last display but one of its proof has +2 tr(ABX Y~^T) where -2 is meant.
+    """
+    cases = (("lemma-complete-square", -1.0, np.max), ("lemma-printed-sign", 1.0, np.min))
+    for claim, sign, worst in cases:
+        spread = worst([spread_of_difference(instance, sign) for instance in instances(count)])
+        yield Finding(claim, spread <= ROUND_OFF, f"the rest varies by {spread:.1e} (relative)")
 
 
 def spread_of_difference(instance: Instance, sign: float) -> float:
@@ -117,32 +114,25 @@ def spread_of_difference(instance: Instance, sign: float) -> float:
 # --- the update of one module ------------------------------------------------------------------------
 
 
-def check_update_is_the_minimiser(count: int) -> Finding:
-    """Appendix B: with the other modules fixed, no (A_i, B_i) has a smaller loss than the update's."""
-    gaps, _ = _ends_of_descents(count)
-    below, above = gaps.min(), gaps.min(axis=1).max()
-    measured = (
-        f"{STARTS} generic descents each: none lower by more than {-below:.0e}, best within {above:.0e}"
-    )
-    return Finding("update-minimiser", below >= -ROUND_OFF and above <= REACHED, measured)
+def check_update(count: int) -> Iterator[Finding]:
+    """Appendix B: with the other modules fixed, no (A_i, B_i) has a smaller loss than the update's.
 
-
-def check_update_is_unique(count: int) -> Finding:
-    """Appendix B: full rank and simple eigenvalues leave one product A_i B_i."""
-    gaps, distances = _ends_of_descents(count)
-    worst = distances[gaps <= REACHED].max(initial=0.0)
-    measured = f"products of all minimisers agree within {worst:.0e}"
-    return Finding("update-unique", worst <= SAME_PRODUCT and np.any(gaps <= REACHED), measured)
-
-
-def _ends_of_descents(count: int) -> Array:
-    """Losses above that of the update, and distances from its product: (2, n, STARTS)."""
+    With full rank and simple eigenvalues all that have its loss have its product A_i B_i.
+    """
     drawn = product(instances(count), UPDATE_DIVERSITIES)
-    return np.array([_descents_of_one_module(instance, lam) for instance, lam in drawn]).swapaxes(0, 1)
+    ends = np.array([_descents_of_one_module(instance, lam) for instance, lam in drawn])
+    gaps, distances = ends[:, 0], ends[:, 1]
+    below, above = gaps.min(), gaps.min(axis=1).max()
+    measured = f"none lower by more than {-below:.0e}, best within {above:.0e}"
+    holds = below >= -ROUND_OFF and above <= REACHED
+    yield Finding("update-minimiser", holds, f"{STARTS} generic descents each: {measured}")
+    worst = distances[gaps <= REACHED].max(initial=0.0)
+    holds = worst <= SAME_PRODUCT and np.any(gaps <= REACHED)
+    yield Finding("update-unique", holds, f"products of all minimisers agree within {worst:.0e}")
 
 
 def _descents_of_one_module(instance: Instance, lam: float) -> tuple[list[float], list[float]]:
-    """The same for one instance: ends of a generic optimiser of module 0 from random starts."""
+    """Ends of a generic optimiser of module 0: losses above the update's, distances from its product."""
     update = update_module(instance.decoders, instance.encoders, 0, instance.covariance, lam)
     best, half = instance.with_module(0, *update).loss(lam), update[0].size
 
@@ -163,26 +153,23 @@ def _descents_of_one_module(instance: Instance, lam: float) -> tuple[list[float]
     return gaps, [np.abs(np.matmul(*as_module(end.x)) - np.matmul(*update)).max() for end in ends]
 
 
-def check_uniqueness_with_ties(count: int) -> Finding:
-    """Full rank is not enough: eigenvalues of Phi that tie leave a choice of A_i B_i."""
-    pairs = [differences(*minimisers_at_a_tie(instance)) for instance in instances(count)]
-    return _finding_of_pairs("update-unique-full-rank", pairs, claims_unique=True)
+def check_second_minimisers(count: int) -> Iterator[Finding]:
+    """Full rank is not enough for one product A_i B_i, but it is needed.
 
-
-def check_uniqueness_of_singular(count: int) -> Finding:
-    """Full rank is needed: directions in which the data do not vary leave B_i open."""
-    pairs = [differences(*minimisers_if_singular(i)) for i in instances(count, singular=True)]
-    return _finding_of_pairs("update-unique-needs-rank", pairs, claims_unique=False)
-
-
-def _finding_of_pairs(claim: str, pairs: list[tuple[float, float]], *, claims_unique: bool) -> Finding:
-    """From pairs (difference of losses, of products): was a second minimiser found every time?"""
-    losses, products = np.max([loss for loss, _ in pairs]), np.min([each for _, each in pairs])
-    second = bool(losses <= ROUND_OFF and products >= OTHER_PRODUCT)
-    measured = (
-        f"products that differ by {products:.2g} or more have the same least loss within {losses:.0e}"
+    Eigenvalues of Phi that tie leave a choice of axes; directions in which the data do not vary leave
+    B_i open.
+    """
+    cases = (
+        ("update-unique-full-rank", minimisers_at_a_tie, False),
+        ("update-unique-needs-rank", minimisers_if_singular, True),
     )
-    return Finding(claim, second != claims_unique, measured)
+    for claim, minimisers, singular in cases:
+        drawn = instances(count, singular=singular)
+        pairs = np.array([differences(*minimisers(instance)) for instance in drawn])
+        loss, products = pairs[:, 0].max(), pairs[:, 1].min()
+        second = bool(loss <= ROUND_OFF and products >= OTHER_PRODUCT)  # found every time
+        measured = f"products that differ by {products:.2g} or more have the same least loss within"
+        yield Finding(claim, second == singular, f"{measured} {loss:.0e}")
 
 
 def minimisers_at_a_tie(instance: Instance) -> tuple[Instance, Module, Module]:
@@ -217,42 +204,38 @@ def differences(instance: Instance, one: Module, other: Module) -> tuple[float, 
 # --- Theorem 2 ---------------------------------------------------------------------------------------
 
 
-def check_strict_fall(count: int) -> Finding:
-    """Theorem 2 as stated: a covariance of full rank."""
-    return _finding_of_falls("theorem2-strict", instances(count))
+def check_strict_fall(count: int) -> Iterator[Finding]:
+    """Theorem 2: an epoch that does not start at a critical point lowers the loss.
+
+    As stated, for a covariance of full rank, and without, as in images whose border never changes.
+    """
+    for claim, singular in (("theorem2-strict", False), ("theorem2-singular", True)):
+        epochs = []
+        for instance, lam in product(instances(count, singular=singular), EPOCH_DIVERSITIES):
+            point = instance
+            for _ in range(EPOCHS):
+                after = after_an_epoch(point, lam)
+                fall = (point.loss(lam) - after.loss(lam)) / point.variance
+                epochs.append((slope_size(point, lam), fall))
+                point = after
+        slopes, falls = np.array(epochs).T
+        moving = slopes > CRITICAL
+        least, rise = falls[moving].min(), max(0.0, -falls.min())
+        measured = f"least fall of {moving.sum()} non-critical epochs {least:.0e}"
+        holds = least > 0.0 and rise <= NO_RISE
+        yield Finding(claim, holds, f"{measured}, largest rise {rise:.0e}")
 
 
-def check_strict_fall_if_singular(count: int) -> Finding:
-    """The same without full rank, as in real images whose border never changes."""
-    return _finding_of_falls("theorem2-singular", instances(count, singular=True))
-
-
-def _finding_of_falls(claim: str, drawn: Iterable[Instance]) -> Finding:
-    """Epochs from random modules: slope before and fall in each."""
-    slopes, falls = [], []
-    for instance, lam in product(drawn, EPOCH_DIVERSITIES):
-        point = instance
-        for _ in range(EPOCHS):
-            after = after_an_epoch(point, lam)
-            slopes.append(slope_size(point, lam))
-            falls.append((point.loss(lam) - after.loss(lam)) / point.variance)
-            point = after
-    moving = np.array(slopes) > CRITICAL
-    least, rise = np.array(falls)[moving].min(), max(0.0, -np.min(falls))
-    measured = f"least fall of {moving.sum()} non-critical epochs {least:.0e}, largest rise {rise:.0e}"
-    return Finding(claim, least > 0.0 and rise <= NO_RISE, measured)
-
-
-def check_critical_points(count: int) -> Finding:
+def check_critical_points(count: int) -> Iterator[Finding]:
     """At critical points, an optimum and a saddle point, an epoch does not raise the loss."""
     points = [p for each in instances(count) for p in (at_optimum(each), at_saddle_point(each))]
     slope = np.max([slope_size(point, 0.6) for point in points])
     rise = np.max([(after_an_epoch(p, 0.6).loss(0.6) - p.loss(0.6)) / p.variance for p in points])
     measured = f"slopes at most {slope:.0e}, largest rise in an epoch {max(rise, 0.0):.0e}"
-    return Finding("theorem2-critical", slope <= FLAT and rise <= NO_RISE, measured)
+    yield Finding("theorem2-critical", slope <= FLAT and rise <= NO_RISE, measured)
 
 
-def check_slope_in_products(count: int) -> Finding:
+def check_slope_in_products(count: int) -> Iterator[Finding]:
     """The proof's step "dE/dC_i = 0": it is not so, because C_i is bound to rank H.
 
     The slope is dE/dC_i = 2/M ((C_i - I) - lam (C_i - mean C)) Sigma.
@@ -266,7 +249,7 @@ def check_slope_in_products(count: int) -> Finding:
         in_products.append(np.abs(slopes).max() / point.variance)
     codes, least = np.max(in_codes), np.min(in_products)
     measured = f"at optima dE/dA and dE/dB are {codes:.0e} at most, dE/dC {least:.2g} at least"
-    return Finding("theorem2-proof-step", least <= SLOPE_IN_PRODUCTS, measured)
+    yield Finding("theorem2-proof-step", least <= SLOPE_IN_PRODUCTS, measured)
 
 
 def after_an_epoch(instance: Instance, lam: float) -> Instance:

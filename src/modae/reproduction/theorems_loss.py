@@ -14,6 +14,7 @@ and the others nothing. The members then miss the targets by order :math:`q^4`, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -56,7 +57,7 @@ def ncl_direction(outputs: Array, targets: Array, diversity: float) -> Array:
     return (outputs - targets) - diversity * (outputs - outputs.mean(axis=0))
 
 
-def check_two_forms(count: int) -> Finding:
+def check_two_forms(count: int) -> Iterator[Finding]:
     """Proposition 1: the loss is also (1 - lam) * errors of the members + lam * error of the mean."""
     differences = []
     for instance in instances(count):
@@ -65,10 +66,10 @@ def check_two_forms(count: int) -> Finding:
             difference = np.abs(terms.loss(lam) - terms.ambiguity_loss(lam)) / terms.reconstruction
             differences.append(np.max(difference))
     worst = np.max(differences)
-    return Finding("proposition1", worst <= ROUND_OFF, f"largest relative difference {worst:.1e}")
+    yield Finding("proposition1", worst <= ROUND_OFF, f"largest relative difference {worst:.1e}")
 
 
-def check_gradient(count: int, step: float = 1e-3) -> Finding:
+def check_gradient(count: int, step: float = 1e-3) -> Iterator[Finding]:
     """Proposition 2: dL/dF_i = 2/M ((F_i - y) - lam (F_i - mean F)), against central differences."""
     differences = []
     for instance in instances(count):
@@ -83,12 +84,12 @@ def check_gradient(count: int, step: float = 1e-3) -> Finding:
                 slopes[module, :, column] = (ahead - behind) / (2.0 * step)
             differences.append(np.abs(exact - slopes).max() / np.abs(exact).max())
     worst = np.max(differences)
-    return Finding("proposition2", worst <= DIFFERENCES, f"largest relative difference {worst:.1e}")
+    yield Finding("proposition2", worst <= DIFFERENCES, f"largest relative difference {worst:.1e}")
 
 
-def check_ncl_rate(count: int, factor: float = 0.5, alpha: float = 0.1, lam: float = 0.6) -> Finding:
+def check_ncl_rate(count: int, factor: float = 0.5) -> Iterator[Finding]:
     """A step of Negative Correlation Learning is one of stochastic descent with M/2 times its rate."""
-    differences = []
+    differences, alpha, lam = [], 0.1, 0.6
     for instance in instances(count):
         x, rate = instance.rows[0], factor * len(instance.decoders) * alpha
         slopes = linear_gradient(instance.decoders, instance.encoders, np.outer(x, x), lam)
@@ -100,13 +101,13 @@ def check_ncl_rate(count: int, factor: float = 0.5, alpha: float = 0.1, lam: flo
         for ncl, slope in zip((for_decoders, for_encoders), slopes, strict=True):
             differences.append(np.abs(alpha * ncl - rate * slope).max() / np.abs(alpha * ncl).max())
     worst = np.max(differences)
-    return Finding("ncl-learning-rate", worst <= ROUND_OFF, f"largest relative difference {worst:.1e}")
+    yield Finding("ncl-learning-rate", worst <= ROUND_OFF, f"largest relative difference {worst:.1e}")
 
 
 # --- the two ends of the diversity -------------------------------------------------------------------
 
 
-def check_no_diversity_is_pca(count: int) -> Finding:
+def check_no_diversity_is_pca(count: int) -> Iterator[Finding]:
     """Section 2.1: at lam = 0 each module is the projection on the first H principal components."""
     differences = []
     for instance in instances(count):
@@ -118,10 +119,10 @@ def check_no_diversity_is_pca(count: int) -> Finding:
         products = (fitted.decoders_ @ fitted.encoders_, descent.decoders @ descent.encoders)
         differences.append(np.abs(np.array(products) - axes.T @ axes).max())
     worst = np.max(differences)
-    return Finding("lambda-zero-pca", worst <= PROJECTORS, f"largest difference from PCA {worst:.1e}")
+    yield Finding("lambda-zero-pca", worst <= PROJECTORS, f"largest difference from PCA {worst:.1e}")
 
 
-def check_full_diversity_is_one_autoencoder(count: int) -> Finding:
+def check_full_diversity_is_one_autoencoder(count: int) -> Iterator[Finding]:
     """Section 2.1: at lam = 1 the loss is that of one autoencoder with M*H hidden units."""
     losses, optima = [], []
     for instance in instances(count):
@@ -137,7 +138,7 @@ def check_full_diversity_is_one_autoencoder(count: int) -> Finding:
         optima.append(abs(fitted.loss_ - left) / instance.variance)
     loss, optimum = np.max(losses), np.max(optima)
     measured = f"losses differ by {loss:.1e}, best loss from that of PCA(MH) by {optimum:.1e} (relative)"
-    return Finding("lambda-one-monolithic", loss <= ROUND_OFF and optimum <= PROJECTORS, measured)
+    yield Finding("lambda-one-monolithic", loss <= ROUND_OFF and optimum <= PROJECTORS, measured)
 
 
 # --- Theorem 1 ---------------------------------------------------------------------------------------
@@ -155,11 +156,11 @@ def fitted_exponent(points: Array, values: Array) -> float:
     return float(np.polyfit(np.log(points), np.log(values), 1)[0])
 
 
-def check_bounded_up_to_one(count: int) -> Finding:
+def check_bounded_up_to_one(count: int) -> Iterator[Finding]:
     """Theorem 1, first half: no modules have a negative loss for lam <= 1."""
     least = np.min([lowest_loss(i, lam) for i, lam in product(instances(count), UP_TO_ONE)])
     measured = f"least loss found {least:.1e} of its terms"
-    return Finding("theorem1-nonnegative", least >= -ROUND_OFF, measured)
+    yield Finding("theorem1-nonnegative", least >= -ROUND_OFF, measured)
 
 
 def lowest_loss(instance: Instance, lam: float) -> float:
@@ -174,7 +175,7 @@ def lowest_loss(instance: Instance, lam: float) -> float:
     return min(float(t.loss(lam) / (instance.variance + t.reconstruction)) for t in terms)
 
 
-def check_unbounded_above_one(count: int) -> Finding:
+def check_unbounded_above_one(count: int) -> Iterator[Finding]:
     """Theorem 1, second half: for lam > 1 plain descent with a line search finds no floor."""
     depths = []
     for instance, lam in product(instances(count), ABOVE_ONE):
@@ -184,10 +185,10 @@ def check_unbounded_above_one(count: int) -> Finding:
         depths.append(descent.losses[-1] / instance.variance)
     depth = np.max(depths)
     measured = f"descent passed {depth:.0e} of the variance every time"
-    return Finding("theorem1-unbounded", depth <= -DEEP, measured)
+    yield Finding("theorem1-unbounded", depth <= -DEEP, measured)
 
 
-def check_low_loss_high_error(count: int) -> Finding:
+def check_low_loss_high_error(count: int) -> Iterator[Finding]:
     """Theorem 1, "moreover": the loss is as low, and autoencoders of the proof as bad, as one likes."""
     losses, errors, q = [], [], float(STEEP[-1])
     for instance, lam in product(instances(count), ABOVE_ONE):
@@ -199,10 +200,10 @@ def check_low_loss_high_error(count: int) -> Finding:
         errors.append(float(terms.reconstruction) / instance.variance)
     loss, error = np.max(losses), np.min(errors)
     measured = f"q = {q:.0e}: loss at most {loss:.0e}, reconstruction error at least {error:.0e}"
-    return Finding("theorem1-moreover", loss <= -DEEP and error >= HIGH, measured)
+    yield Finding("theorem1-moreover", loss <= -DEEP and error >= HIGH, measured)
 
 
-def check_orders_of_divergence(count: int) -> Finding:
+def check_orders_of_divergence(count: int) -> Iterator[Finding]:
     """The proof's sequence: q^2 for the mean, q^4 for the members, -q^4 for the loss."""
     fits = []
     for instance, lam in product(instances(count), ABOVE_ONE):
@@ -212,7 +213,7 @@ def check_orders_of_divergence(count: int) -> Finding:
     off = np.abs(np.array(fits) - [2.0, 4.0, 4.0])
     mean, members, loss = fits[off.max(axis=1).argmax()]
     measured = f"exponents {mean:.4f} (mean), {members:.4f} (members), {loss:.4f} (minus the loss)"
-    return Finding("appendix-orders", off.max() <= EXPONENT, measured)
+    yield Finding("appendix-orders", off.max() <= EXPONENT, measured)
 
 
 def diverging_network(instance: Instance, q: float) -> Terms:
@@ -228,7 +229,7 @@ def diverging_network(instance: Instance, q: float) -> Terms:
 # --- one module alone --------------------------------------------------------------------------------
 
 
-def check_one_module_below_its_limit(count: int) -> Finding:
+def check_one_module_below_its_limit(count: int) -> Iterator[Finding]:
     """With the others fixed and lam < M/(M-1), one module has a least loss: nothing goes below it."""
     gaps = []
     for instance, fraction in product(instances(count), (0.3, 0.9, 0.99)):
@@ -242,10 +243,10 @@ def check_one_module_below_its_limit(count: int) -> Finding:
             gaps.append((other - best) / (instance.variance + abs(best) + abs(other)))
     least = np.min(gaps)
     measured = f"nearest to the least loss: {least:+.1e} above it"
-    return Finding("one-module-bounded", least >= -ROUND_OFF, measured)
+    yield Finding("one-module-bounded", least >= -ROUND_OFF, measured)
 
 
-def check_one_module_above_its_limit(count: int) -> Finding:
+def check_one_module_above_its_limit(count: int) -> Iterator[Finding]:
     """With the others fixed and lam > M/(M-1), a module t C takes the loss to minus infinity.
 
     It falls as -(lam (M-1)/M - 1) E|Cx|^2 / M t^2.
@@ -263,4 +264,4 @@ def check_one_module_above_its_limit(count: int) -> Finding:
     measured = (
         f"loss ~ -t^2 for a module t*C: exponent off by {off_exponent:.0e}, factor by {off_factor:.0e}"
     )
-    return Finding("one-module-unbounded", np.max(off) <= EXPONENT, measured)
+    yield Finding("one-module-unbounded", np.max(off) <= EXPONENT, measured)
