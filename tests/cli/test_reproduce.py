@@ -11,10 +11,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from modae.cli.reproduce import _run, reproduce_command, show
-from modae.reproduction.findings import Finding, Setting
-from modae.reproduction.run import PARTS
-from modae.reproduction.verdicts import DIFFERS, REPRODUCED, UNCHECKED, Claim, Verdict, claims
+from modae.cli.reproduce import reproduce_command, run, show
+from modae.reproduction.claims import DIFFERS, REPRODUCED, UNCHECKED, Claim, Finding, Verdict, claims
+from modae.reproduction.run import PARTS, Setting
 
 COMMAND = "import sys\nfrom modae.cli import main\nsys.argv[0] = 'modae'\nmain()"
 
@@ -161,7 +160,7 @@ class Parts:
         self.ran.append(name)
         if self.error is not None:
             raise self.error
-        for file in PARTS[name].files:
+        for file in PARTS[name]:
             (setting.out / file).touch()
         return [
             Finding(
@@ -225,7 +224,7 @@ def test_fresh_measures_again(parts, command):
 
 def test_on_a_terminal_progress_is_one_line_that_comes_and_goes(parts, tmp_path):
     screen = Console(file=StringIO(), force_terminal=True, width=80)
-    verdicts = _run(["figure1", "transfer"], Setting(tmp_path), False, None, screen)
+    verdicts = run(["figure1", "transfer"], Setting(tmp_path), False, None, screen)
     assert parts.ran == ["figure1", "transfer"]
     assert len(verdicts) == 2
     assert "\x1b[?25h" in screen.file.getvalue()  # the cursor is back

@@ -1,15 +1,13 @@
 """Directories of the original text files."""
 
 import os
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
 
 from modae.datasets import amat, load_benchmark
-from modae.datasets.amat import binary_copy
 from modae.datasets.benchmarks import BENCHMARKS
-from modae.utils.atomic import LITTER_PREFIX
 
 
 def rows_of(n, n_classes=10, seed=0):
@@ -26,10 +24,10 @@ def write(path, rows):
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_each_benchmark_is_read_from_its_own_files(tmp_path, name):
-    files = BENCHMARKS[name].files
-    train, test = rows_of(5, files.n_classes), rows_of(4, files.n_classes, seed=1)
-    write(tmp_path / files.train, train)
-    write(tmp_path / "50k" / files.test, test)
+    files, n_classes = BENCHMARKS[name].originals, len(BENCHMARKS[name].target_names)
+    train, test = rows_of(5, n_classes), rows_of(4, n_classes, seed=1)
+    write(tmp_path / files[0], train)
+    write(tmp_path / "50k" / files[1], test)
     whole = load_benchmark(name, source=tmp_path)
     assert np.allclose(whole.data, train[:, :-1], atol=1e-6)
     assert np.array_equal(whole.target, train[:, -1])
@@ -42,7 +40,7 @@ def test_each_benchmark_is_read_from_its_own_files(tmp_path, name):
 
 
 def test_the_names_of_the_original_files():
-    assert [benchmark.files.train for benchmark in BENCHMARKS.values()] == [
+    assert [benchmark.originals[0] for benchmark in BENCHMARKS.values()] == [
         "mnist_train.amat",
         "mnist_all_rotation_normalized_float_train_valid.amat",
         "mnist_background_random_train.amat",
@@ -59,40 +57,52 @@ def test_the_test_file_is_needed_only_for_more_rows(tmp_path):
         load_benchmark("basic", 6, source=tmp_path)
 
 
-def test_many_blocks_make_one_table(tmp_path, monkeypatch):
-    monkeypatch.setattr(amat, "_ROWS_AT_ONCE", 4)
-    rows = rows_of(19)
-    write(tmp_path / "mnist_train.amat", rows)
-    assert np.allclose(load_benchmark("basic", source=tmp_path).data, rows[:, :-1], atol=1e-6)
-    assert np.allclose(load_benchmark("basic", 6, source=tmp_path).data, rows[:6, :-1], atol=1e-6)
-    with np.load(tmp_path / "mnist_train.amat.npz") as archive:
-        assert len(archive.files) == 1 + 5
+def no_parsing(*_):
+    raise AssertionError("the text was read again")
 
 
-def test_the_text_is_read_once(tmp_path, monkeypatch):
-    write(tmp_path / "convex_train.amat", rows_of(6, 2))
-    first = load_benchmark("convex", source=tmp_path)
-    monkeypatch.setattr(amat, "amat_blocks", None)
-    assert np.array_equal(load_benchmark("convex", source=tmp_path).data, first.data)
+def test_with_a_data_home_the_text_is_read_once(tmp_path, monkeypatch):
+    text = write(tmp_path / "text" / "convex_train.amat", rows_of(6, 2))
+    load = partial(load_benchmark, "convex", source=text.parent, data_home=tmp_path / "home")
+    first = load()
+    monkeypatch.setattr(amat, "_parsed", no_parsing)
+    assert np.array_equal(load().data, first.data)
+    assert np.array_equal(load(n_samples=2).data, first.data[:2])
+
+
+def test_a_copy_of_a_few_rows_is_one_of_all(tmp_path, monkeypatch):
+    text = write(tmp_path / "text" / "convex_train.amat", rows_of(6, 2))
+    load = partial(load_benchmark, "convex", source=text.parent, data_home=tmp_path / "home")
+    load(n_samples=2)
+    monkeypatch.setattr(amat, "_parsed", no_parsing)
+    assert len(load().data) == 6
 
 
 def test_a_copy_of_another_text_is_made_again(tmp_path):
     text = write(tmp_path / "mnist_train.amat", rows_of(6))
-    load_benchmark("basic", source=tmp_path)
+    load = partial(load_benchmark, "basic", source=tmp_path, data_home=tmp_path / "home")
+    load()
     write(text, rows_of(7, seed=1))  # another size
-    assert len(load_benchmark("basic", source=tmp_path).data) == 7
+    assert len(load().data) == 7
     time = text.stat().st_mtime_ns
     write(text, rows_of(7, seed=2))  # the same size, later
     os.utime(text, ns=(time + 1, time + 1))
-    expected = rows_of(7, seed=2)[:, :-1]
-    assert np.allclose(load_benchmark("basic", source=tmp_path).data, expected, atol=1e-6)
+    assert np.allclose(load().data, rows_of(7, seed=2)[:, :-1], atol=1e-6)
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 torn"])
 def test_a_copy_that_cannot_be_read_is_made_again(tmp_path, content):
+    text = write(tmp_path / "text" / "mnist_train.amat", rows_of(3))
+    (tmp_path / "mnist_train.amat.npz").write_bytes(content)
+    assert len(load_benchmark("basic", source=text.parent, data_home=tmp_path).data) == 3
+    with np.load(tmp_path / "mnist_train.amat.npz") as copy:
+        assert len(copy["rows"]) == 3
+
+
+def test_nothing_is_written_unless_data_home_is_given(tmp_path):
     text = write(tmp_path / "mnist_train.amat", rows_of(3))
-    Path(f"{text}.npz").write_bytes(content)
-    assert len(load_benchmark("basic", source=tmp_path).data) == 3
+    load_benchmark("basic", source=tmp_path)
+    assert list(tmp_path.iterdir()) == [text]
 
 
 def test_copies_go_to_data_home(tmp_path):
@@ -106,7 +116,7 @@ def test_copies_go_to_data_home(tmp_path):
 def test_a_home_that_cannot_be_written_is_named(tmp_path):
     text = write(tmp_path / "mnist_train.amat", rows_of(3))
     with pytest.raises(OSError, match=r"could not be written .* as data_home"):
-        binary_copy(text, 10, data_home=text)
+        load_benchmark("basic", source=tmp_path, data_home=text)
 
 
 def line(values=784, label="3", value="0.5"):
@@ -133,17 +143,17 @@ def line(values=784, label="3", value="0.5"):
         ([line(label="nan")], "whole numbers from 0 to 9 as labels, found nan"),
     ],
 )
-def test_a_damaged_file_is_named_and_nothing_is_kept(tmp_path, lines, message):
+@pytest.mark.parametrize("home", [None, "."])
+def test_a_damaged_file_is_named_and_nothing_is_kept(tmp_path, lines, message, home):
     text = tmp_path / "mnist_train.amat"
     text.write_text("\n".join(lines), encoding="latin-1")
     with pytest.raises(ValueError, match=message) as caught:
-        load_benchmark("basic", source=tmp_path)
+        load_benchmark("basic", source=tmp_path, data_home=home and tmp_path)
     assert str(text) in str(caught.value)
     assert list(tmp_path.iterdir()) == [text]
 
 
-def test_the_row_of_a_late_fault_is_counted_from_the_start(tmp_path, monkeypatch):
-    monkeypatch.setattr(amat, "_ROWS_AT_ONCE", 3)
+def test_the_row_of_a_late_fault_is_named(tmp_path):
     (tmp_path / "mnist_train.amat").write_text("\n".join([line()] * 7 + [line(value="2")]))
     with pytest.raises(ValueError, match="row 8: expected values in"):
         load_benchmark("basic", source=tmp_path)
@@ -155,12 +165,18 @@ def test_labels_of_two_classes(tmp_path):
         load_benchmark("convex", source=tmp_path)
 
 
+def test_a_fault_beyond_the_rows_that_are_asked_for_is_not_met(tmp_path):
+    (tmp_path / "mnist_train.amat").write_text("\n".join([line()] * 3 + [line(value="2")]))
+    assert len(load_benchmark("basic", 3, source=tmp_path).data) == 3
+
+
 def test_an_old_copy_survives_a_damaged_text(tmp_path):
-    text = write(tmp_path / "mnist_train.amat", rows_of(3))
-    copy = binary_copy(text, 10)
-    before = copy.read_bytes()
+    text, home = write(tmp_path / "mnist_train.amat", rows_of(3)), tmp_path / "home"
+    load_benchmark("basic", source=tmp_path, data_home=home)
+    before = (home / "mnist_train.amat.npz").read_bytes()
     text.write_text(line(3))
     with pytest.raises(ValueError, match="found 4 columns"):
-        binary_copy(text, 10)
-    assert copy.read_bytes() == before
-    assert not [path for path in tmp_path.iterdir() if path.name.startswith(LITTER_PREFIX)]
+        load_benchmark("basic", source=tmp_path, data_home=home)
+    assert [(path.name, path.read_bytes()) for path in home.iterdir()] == [
+        ("mnist_train.amat.npz", before)
+    ]

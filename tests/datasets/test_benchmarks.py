@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from modae.datasets import load_benchmark
 from modae.datasets.benchmarks import BENCHMARKS
-from modae.datasets.photographs import photographs
+from modae.datasets.digits import photographs
 from modae.datasets.sources import checked_digits, embedded_digits
 
 NAMES = list(BENCHMARKS)
@@ -111,7 +111,7 @@ def test_wrong_parameters_are_named(wrong, error, message):
 
 @pytest.mark.parametrize("name", ["basic", "convex"])
 def test_a_directory_without_any_of_the_files(tmp_path, name):
-    wanted = BENCHMARKS[name].files.train
+    wanted = BENCHMARKS[name].originals[0]
     with pytest.raises(
         FileNotFoundError, match=f"{wanted}, train-images-idx3-ubyte, .*t10k-images.idx3"
     ):

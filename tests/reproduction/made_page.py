@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from modae.reproduction import page
-from modae.reproduction.findings import Setting
-from modae.reproduction.sweep import Sweep
-from modae.reproduction.verdicts import DIFFERS, REPRODUCED, Verdict, claims
+from modae.reproduction import figure2, page
+from modae.reproduction.claims import DIFFERS, REPRODUCED, Verdict, claims
+from modae.reproduction.figure2 import Sweep
+from modae.reproduction.run import Setting
 
 GRID = np.linspace(0.0, 1.0, 21).round(2)
 
@@ -33,6 +33,6 @@ def made_page(names, n_rows):
     verdicts = [Verdict(claim, "found", REPRODUCED, REPRODUCED) for claim in claims("figure2")]
     verdicts[0] = replace(verdicts[0], verdict=DIFFERS)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page, "sweeps", lambda setting: measured)
+        patch.setattr(figure2, "sweeps", lambda setting: measured)
         patch.setattr(page, "MOST_ROWS", n_rows)
         return page.make_page(verdicts, Setting(out=None))

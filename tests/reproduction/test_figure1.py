@@ -7,7 +7,7 @@ import pytest
 from matplotlib.patches import Circle
 
 from modae.reproduction import figure1
-from modae.reproduction.findings import Setting
+from modae.reproduction.run import Setting
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from modae.reproduction import figure2
-from modae.reproduction.figure2 import gain, judge, margin, rise, row, table
-from modae.reproduction.findings import Setting
-from modae.reproduction.sweep import FULL_SIZES, Sweep
-from modae.reproduction.verdicts import claims
+from modae.reproduction.claims import claims
+from modae.reproduction.figure2 import FULL_SIZES, Sweep, judge, margin, row, table
+from modae.reproduction.run import Setting
 
 GRID = np.array([0.0, 0.5, 0.75, 1.0])
 RUNS = np.array([-0.01, 0.0, 0.01])
@@ -78,8 +77,8 @@ def test_no_difference_at_all_is_no_margin():
 def test_gain_and_rise_are_paired_and_taken_at_the_best_mean():
     sweep = made()
     assert sweep.best == 2
-    np.testing.assert_allclose(gain(sweep), [0.05, 0.05, 0.053])
-    np.testing.assert_allclose(rise(sweep), [0.08, 0.08, 0.08])
+    np.testing.assert_allclose(sweep.gain, [0.05, 0.05, 0.053])
+    np.testing.assert_allclose(sweep.rise, [0.08, 0.08, 0.08])
 
 
 def test_the_best_diversity_has_the_least_mean_not_the_least_single_error():
@@ -228,13 +227,11 @@ def test_the_numbers_are_json_for_every_reader(folder):
     assert rows[1]["best_diversity"] == 1.0
 
 
-def test_the_picture_has_six_titled_panels_and_one_legend(tmp_path, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(figure2, "save_figure", lambda figure, path: drawn.append(figure))
-    figure2.draw(all_six(), Setting(tmp_path))
-    axes = drawn[0].axes
+def test_the_picture_has_six_titled_panels_and_one_legend():
+    figure = figure2.draw(all_six())
+    axes = figure.axes
     assert [ax.get_title() for ax in axes] == [name.replace("_", " ") for name in FULL_SIZES]
     assert [ax.get_legend() is not None for ax in axes] == [True, *5 * [False]]
     ensemble = [line for line in axes[0].lines if len(line.get_ydata()) == len(GRID)]
     assert any(np.allclose(line.get_ydata(), made().ensemble.mean(axis=0)) for line in ensemble)
-    plt.close(drawn[0])
+    plt.close(figure)

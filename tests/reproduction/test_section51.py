@@ -9,9 +9,9 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 
 from modae.reproduction import section51
-from modae.reproduction.findings import Setting
+from modae.reproduction.claims import claims
+from modae.reproduction.run import Setting
 from modae.reproduction.section51 import MEANS, N_TEST, N_TRAIN, PAPER, TOLERANCE, mixture, separation
-from modae.reproduction.verdicts import claims
 
 
 @pytest.fixture(scope="module")
@@ -93,8 +93,8 @@ def test_the_error_at_zero_is_that_of_softmax_on_one_principal_component(numbers
     ("off", "holds"), [(0.029, True), (-0.029, True), (0.031, False), (-0.031, False)]
 )
 def test_the_tolerance_is_three_points_to_both_sides(diversity, off, holds):
-    errors = {diversity: PAPER[diversity] + off + np.array([-0.01, 0.0, 0.01])}
-    finding = section51._error_finding("any", diversity, errors)
+    errors = PAPER[diversity] + off + np.array([-0.01, 0.0, 0.01])
+    finding = section51.check_error("any", diversity, errors)
     assert bool(finding.holds) is holds
     assert finding.measured == f"{100 * (PAPER[diversity] + off):.1f} +- 1.0 % (3 mixtures)"
     assert TOLERANCE == 0.03
@@ -121,35 +121,35 @@ def test_a_rotated_plane_changes_nothing(monkeypatch):
     angle = 0.7
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     monkeypatch.setattr(section51, "MEANS", tuple(map(tuple, np.array(MEANS) @ turn)))
-    assert section51._separated_classes(3).holds
+    assert section51.check_separated_classes(3).holds
 
 
 @pytest.mark.parametrize("order", [(1, 0, 2), (0, 2, 1), (1, 2, 0)])
 def test_other_classes_at_the_ends_are_noticed(monkeypatch, order):
     monkeypatch.setattr(section51, "MEANS", tuple(MEANS[k] for k in order))
-    finding = section51._separated_classes(2)
+    finding = section51.check_separated_classes(2)
     assert not finding.holds
     assert finding.measured.startswith("0 of 2")
 
 
 def test_the_two_ends_may_change_places(monkeypatch):
     monkeypatch.setattr(section51, "MEANS", MEANS[::-1])
-    assert section51._separated_classes(2).holds
+    assert section51.check_separated_classes(2).holds
 
 
 def test_equal_modules_separate_nothing(monkeypatch):
     changed_fit(monkeypatch, 0.0)
-    assert not section51._separated_classes(2).holds
+    assert not section51.check_separated_classes(2).holds
 
 
 def test_clusters_in_one_heap_are_noticed(monkeypatch):
     monkeypatch.setattr(section51, "SPREAD", 3.0)
-    assert not section51._separated_classes(2).holds
+    assert not section51.check_separated_classes(2).holds
 
 
 def test_features_that_differ_are_not_identical(monkeypatch):
     changed_fit(monkeypatch, 0.5)
-    assert not section51._identical_features(1).holds
+    assert not section51.check_identical_features(1).holds
 
 
 # --- decision boundaries -----------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_features_that_differ_are_not_identical(monkeypatch):
 @pytest.mark.parametrize("diversity", PAPER)
 def test_equal_diversities_have_no_two_kinds_of_boundary(monkeypatch, diversity):
     changed_fit(monkeypatch, diversity)
-    assert not section51._flat_boundary(side=40).holds
+    assert not section51.check_boundary(side=40).holds
 
 
 def test_at_zero_the_label_depends_on_the_first_principal_component_alone():
@@ -180,15 +180,13 @@ def test_a_run_writes_numbers_and_pictures(run):
     assert plt.get_fignums() == []
 
 
-def test_the_picture_has_densities_and_regions_for_both_diversities(tmp_path, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(section51, "save_figure", lambda figure, path: drawn.append(figure))
-    section51.draw(Setting(tmp_path))
-    titles = [ax.get_title() for ax in drawn[0].axes if ax.get_title()]
+def test_the_picture_has_densities_and_regions_for_both_diversities():
+    figure = section51.draw()
+    titles = [ax.get_title() for ax in figure.axes if ax.get_title()]
     assert [title.split(":")[0] for title in titles] == 3 * ["diversity 0"] + 3 * ["diversity 0.5"]
     assert [title.split(": ")[1].split(",")[0] for title in titles] == 2 * [
         "feature 1",
         "feature 2",
         "decision regions",
     ]
-    plt.close(drawn[0])
+    plt.close(figure)

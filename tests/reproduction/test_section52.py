@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from modae.reproduction import section52
-from modae.reproduction.findings import Setting
+from modae.reproduction.claims import claims
+from modae.reproduction.figure2 import FULL_SIZES, Sweep
+from modae.reproduction.run import Setting
 from modae.reproduction.section52 import judge, row
-from modae.reproduction.sweep import FULL_SIZES, Sweep
-from modae.reproduction.verdicts import claims
 
 GRID = np.linspace(0.0, 1.0, 11)
 RISING = 0.1 + 0.3 * GRID
@@ -152,17 +152,15 @@ def test_a_run_writes_numbers_and_a_picture(tmp_path, monkeypatch):
     assert plt.get_fignums() == []
 
 
-def test_the_picture_shows_both_correlations_on_both_kinds_of_rows(tmp_path, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(section52, "save_figure", lambda figure, path: drawn.append(figure))
+def test_the_picture_shows_both_correlations_on_both_kinds_of_rows():
     sweeps = [
         replace(
             sweep, faithfulness=curve(FALLING, FALLING - 0.1), redundancy=curve(RISING, RISING + 0.1)
         )
         for sweep in all_six()
     ]
-    section52.draw(sweeps, Setting(tmp_path))
-    axes = drawn[0].axes
+    figure = section52.draw(sweeps)
+    axes = figure.axes
     assert [ax.get_title() for ax in axes] == [name.replace("_", " ") for name in FULL_SIZES]
     for ax in axes:
         heights = [line.get_ydata() for line in ax.lines]
@@ -170,4 +168,4 @@ def test_the_picture_shows_both_correlations_on_both_kinds_of_rows(tmp_path, mon
     words = [text.get_text() for text in axes[0].get_legend().get_texts()]
     assert len(set(words)) == 4
     assert sum("test rows" in word for word in words) == 2
-    plt.close(drawn[0])
+    plt.close(figure)

@@ -11,9 +11,9 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
 from modae.datasets import load_benchmark
-from modae.reproduction import sweep
-from modae.reproduction.findings import Setting
-from modae.reproduction.sweep import FULL_SIZES, N_COMPONENTS, N_FOLDS, grid, sweeps
+from modae.reproduction import figure2
+from modae.reproduction.figure2 import FULL_SIZES, N_COMPONENTS, N_FOLDS, grid, sweeps
+from modae.reproduction.run import Setting
 
 SIZE = 150
 GRID = [0.0, 0.5, 1.0]
@@ -23,9 +23,9 @@ GRID = [0.0, 0.5, 1.0]
 def small():
     """One data set, 150 rows, three diversities, and a list of what was said."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sweep, "QUICK_SIZE", SIZE)
-        patch.setattr(sweep, "FULL_SIZES", {"basic": SIZE})
-        patch.setattr(sweep, "grid", lambda setting: GRID)
+        patch.setattr(figure2, "QUICK_SIZE", SIZE)
+        patch.setattr(figure2, "FULL_SIZES", {"basic": SIZE})
+        patch.setattr(figure2, "grid", lambda setting: GRID)
         yield
 
 
@@ -144,7 +144,7 @@ def test_only_what_is_missing_is_measured_and_comes_out_the_same(measured, setti
 def test_another_size_or_grid_is_measured_anew(measured, setting, tmp_path, monkeypatch, name, value):
     told = []
     out = copytree(setting.out, tmp_path / "out")
-    monkeypatch.setattr(sweep, name, value)
+    monkeypatch.setattr(figure2, name, value)
     (again,) = sweeps(Setting(out, n_jobs=1, tell=told.append))
     assert len(told) == 2
     assert not np.array_equal(again.ensemble, measured.ensemble)

@@ -10,8 +10,9 @@ import pytest
 
 from modae import LinearModularAutoencoder
 from modae.core.gradient import descend
-from modae.reproduction import convergence, table1
-from modae.reproduction.convergence import (
+from modae.reproduction import table1
+from modae.reproduction.run import Setting
+from modae.reproduction.table1 import (
     ALGORITHM_1,
     DIVERSITY,
     EPSILON,
@@ -21,14 +22,13 @@ from modae.reproduction.convergence import (
     METHODS,
     NEAR,
     SPECTRAL,
-    Block,
     Fit,
     Repetition,
     Size,
+    SizeResult,
     draw,
     measure,
 )
-from modae.reproduction.findings import Setting
 from oracles import algorithm_1, loss_by_loops
 
 TINY = Size(6, 3, 2, repetitions=2, trials=1, max_epochs=3000)
@@ -111,7 +111,7 @@ def test_a_descent_that_is_cut_short_says_so():
 
 
 def test_a_step_that_diverges_is_not_chosen(monkeypatch):
-    monkeypatch.setattr(convergence, "GRID", (1e200, 30.0, 0.3))
+    monkeypatch.setattr(table1, "GRID", (1e200, 30.0, 0.3))
     assert measure(replace(TINY, repetitions=1)).step == 0.3
 
 
@@ -144,7 +144,7 @@ def a_block(n_features=100, ended=True, **changes):
     for method, fit in changes.pop("fits", {}).items():
         fits[method] = replace(fits[method], **fit)
     size = Size(n_features, 10, 10, 1, 1, 100)
-    return Block(size, 0.5, {0.5: [DONE]}, [Repetition(fits, closing, 10.0)])
+    return SizeResult(size, 0.5, {0.5: [DONE]}, [Repetition(fits, closing, 10.0)])
 
 
 def judged(*blocks):
@@ -236,6 +236,16 @@ def test_a_run_writes_its_numbers(tmp_path, monkeypatch):
     assert set(blocks[0]["repetitions"][0]["fits"]) == set(METHODS)
     assert "D = 8" in (tmp_path / "table1.txt").read_text()
     assert next(f for f in findings if f.claim == "table1-spectral-cost").holds
+
+
+def test_a_step_that_diverges_leaves_json_for_every_reader(tmp_path, monkeypatch):
+    monkeypatch.setattr(table1, "GRID", (1e200, 0.3))
+    monkeypatch.setattr(table1, "QUICK_SIZES", (replace(TINY, repetitions=1),))
+    table1.run(Setting(tmp_path))
+    text = (tmp_path / "table1.json").read_text()
+    assert not {"NaN", "Infinity"} & set(text.replace(",", " ").split())
+    (block,) = json.loads(text)
+    assert block["trials"]["1e+200"][0]["cost"] is None
 
 
 def test_sizes_cover_both_scales():

@@ -9,9 +9,9 @@ import pytest
 from modae import LinearModularAutoencoder
 from modae.datasets import load_benchmark
 from modae.reproduction import transfer
-from modae.reproduction.findings import Setting
-from modae.reproduction.transfer import DIVERSITY, TASKS, _two_tasks, paired_errors
-from modae.reproduction.verdicts import claims
+from modae.reproduction.claims import claims
+from modae.reproduction.run import Setting
+from modae.reproduction.transfer import DIVERSITY, TASKS, judge, paired_errors
 
 ROWS = 1500
 FEW = 3
@@ -32,7 +32,7 @@ def small(digits, monkeypatch):
     """A run on few digits, with whatever labels."""
 
     def use(labels=digits[1]):
-        monkeypatch.setattr(transfer, "load_benchmark", lambda *_, **__: (digits[0], labels))
+        monkeypatch.setattr(transfer, "load_images", lambda *_, **__: (digits[0], labels))
         fewer = transfer.paired_errors
         monkeypatch.setattr(transfer, "paired_errors", lambda *arguments: fewer(*arguments[:3], FEW))
 
@@ -98,7 +98,7 @@ def test_an_extractor_that_is_one_pca_gains_nothing(extractor, digits):
     errors = {task: paired_errors(same, X, label(y), 2) for task, label in TASKS.items()}
     for each in errors.values():
         np.testing.assert_array_equal(each[:, 0], each[:, 1])
-    assert not _two_tasks(errors, unchanged=True).holds
+    assert not judge(errors, unchanged=True).holds
 
 
 def test_an_extractor_that_is_trained_again_refutes_the_claim(small, tmp_path, monkeypatch):
@@ -126,4 +126,4 @@ def test_an_extractor_that_is_trained_again_refutes_the_claim(small, tmp_path, m
     ],
 )
 def test_both_tasks_must_gain_clearly_and_the_extractor_stay(first, second, unchanged, holds):
-    assert _two_tasks(gains(first, second), unchanged).holds is holds
+    assert judge(gains(first, second), unchanged=unchanged).holds is holds

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
@@ -31,71 +30,57 @@ def main(out: Path = Path("modae-demo")) -> None:
     require_plotly()
     X, y = load_benchmark("basic", N_TRAIN + N_TEST, random_state=0, return_X_y=True)
     out.mkdir(parents=True, exist_ok=True)
-    parts = train_test_split(X, y, train_size=N_TRAIN, random_state=0, stratify=y)
+    train, test, y_train, y_test = train_test_split(X, y, train_size=N_TRAIN, random_state=0, stratify=y)
     print(f"MNIST digits: {N_TRAIN:,} to train, {N_TEST:,} to test. Ten modules of ten components,")
     print("a nearest-neighbour classifier on each, and a vote.\n")
-    search = ModularClassifierCV(
-        LinearModularAutoencoder(10, 10), n_jobs=-1, random_state=0, rule="best"
-    ).fit(parts[0], parts[2])
-    print(path_table(search))
-    errors = test_errors(search, *parts)
-    print(error_table(errors, search.best_params_["diversity"]))
-    print(certificate(search.best_estimator_.extractor_))
-    for path in draw(search, parts[1], out):
+    extractor = LinearModularAutoencoder(10, 10)
+    search = ModularClassifierCV(extractor, n_jobs=-1, random_state=0, rule="best").fit(train, y_train)
+    print_path(search)
+    others = {
+        "one PCA, 10 components, 1-NN": make_pipeline(PCA(10), NearestNeighborClassifier()),
+        "one PCA, 100 components, 1-NN": make_pipeline(PCA(100), NearestNeighborClassifier()),
+        "Bagging Autoencoders, 1-NN": ModularClassifier(
+            BaggingAutoencoder(10, 10), n_jobs=-1, random_state=0
+        ),
+    }
+    print("  on the test part                    error")
+    for name, model in others.items():
+        print(f"  {name:<32}{1.0 - model.fit(train, y_train).score(test, y_test):9.1%}")
+    print(
+        f"  {'modular, tuned, 1-NN':<32}{1.0 - search.score(test, y_test):9.1%}"
+        f"   (diversity {search.best_params_['diversity']})\n"
+    )
+    print_certificate(search.best_estimator_.extractor_)
+    print("\nPictures:")
+    for path in draw(search, test, out):
         print(f"  {path}")
-    page = build(search, parts[0], parts[2], title="Handwritten digits", n_jobs=-1)
+    page = build(search, train, y_train, title="Handwritten digits", n_jobs=-1)
     print("\nA page about this model, with a slider for diversity: open it in a browser.")
     print(f"  {page.save(out / 'report.html')}")
 
 
-def path_table(search: ModularClassifierCV) -> str:
+def print_path(search: ModularClassifierCV) -> None:
     """Cross-validated errors against diversity: members get worse, their vote gets better."""
     results = search.cv_results_
-    lines = ["  diversity   error of one member   error of the vote   (5-fold, training part)"]
+    print("  diversity   error of one member   error of the vote   (5-fold, training part)")
     for place, diversity in enumerate(results["param_diversity"]):
+        member, vote = (results[f"mean_{kind}_error"][place] for kind in ("individual", "ensemble"))
         chosen = "  <- chosen" if place == search.best_index_ else ""
-        lines.append(
-            f"  {diversity:9.1f}{results['mean_individual_error'][place]:22.1%}"
-            f"{results['mean_ensemble_error'][place]:20.1%}{chosen}"
-        )
-    return "\n".join(lines) + "\n"
+        print(f"  {diversity:9.1f}{member:22.1%}{vote:20.1%}{chosen}")
+    print()
 
 
-def test_errors(
-    search: ModularClassifierCV, train: Any, test: Any, y_train: Any, y_test: Any
-) -> dict[str, float]:
-    """Errors on the test part of the tuned ensemble and of what it should beat."""
-    bagging = ModularClassifier(BaggingAutoencoder(10, 10), n_jobs=-1, random_state=0)
-    others = {
-        "one PCA, 10 components, 1-NN": make_pipeline(PCA(10), NearestNeighborClassifier()),
-        "one PCA, 100 components, 1-NN": make_pipeline(PCA(100), NearestNeighborClassifier()),
-        "Bagging Autoencoders, 1-NN": bagging,
-    }
-    errors = {
-        name: 1.0 - float(model.fit(train, y_train).score(test, y_test))
-        for name, model in others.items()
-    }
-    return errors | {"modular, tuned, 1-NN": 1.0 - float(search.score(test, y_test))}
-
-
-def error_table(errors: dict[str, float], diversity: float) -> str:
-    """Errors on rows that neither training nor tuning has seen."""
-    lines = ["  on the test part                    error"]
-    lines += [f"  {name:<32}{error:9.1%}" for name, error in errors.items()]
-    return "\n".join(lines) + f"   (diversity {diversity})\n"
-
-
-def certificate(model: LinearModularAutoencoder) -> str:
+def print_certificate(model: LinearModularAutoencoder) -> None:
     """What is proven about the modules."""
-    proof = "  No ten modules of this size have a smaller loss at this diversity.\n"
-    return (
+    print(
         f"  loss {model.loss_:.6f}, lower bound {model.lower_bound_:.6f}, gap "
-        f"{abs(model.optimality_gap_):.0e} of the variance: {model.attainment_}.\n"
-        f"{proof if model.certified_ else ''}\nPictures:"
+        f"{abs(model.optimality_gap_):.0e} of the variance: {model.attainment_}."
     )
+    if model.certified_:
+        print("  No ten modules of this size have a smaller loss at this diversity.")
 
 
-def draw(search: ModularClassifierCV, images: np.ndarray, out: Path) -> list[Path]:
+def draw(search: ModularClassifierCV, images: Any, out: Path) -> list[Path]:
     """Three pictures: the trade-off, the water-filling, and what single modules see."""
     extractor = search.best_estimator_.extractor_
     drawings: dict[str, Any] = {

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -11,17 +14,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from modae.cli.errors import Mistake
+from modae.cli.errors import ENVIRONMENT, INTERRUPTED, MISTAKE, Mistake
 from modae.cli.output import check_output
 from modae.report.page import require_plotly
-from modae.reproduction.findings import Setting
+from modae.reproduction.claims import DIFFERS, REPRODUCED, Verdict, counts
 from modae.reproduction.page import make_page
-from modae.reproduction.run import PARTS, check_source, reproduce
-from modae.reproduction.store import measured_folder
-from modae.reproduction.verdicts import DIFFERS, REPRODUCED, Verdict, summary
-
-MISTAKE, ENVIRONMENT, INTERRUPTED = 2, 3, 130
-"""Exit codes."""
+from modae.reproduction.run import PARTS, Setting, check_source, reproduce
 
 COLOURS = {REPRODUCED: "green", DIFFERS: "yellow"}
 
@@ -40,20 +38,18 @@ def reproduce_command(
     page: str | None = None,
 ) -> int:
     """Run, print, and return the exit code: 1 if a claim that was reproduced stopped holding."""
-    errors, console = Console(stderr=True), Console()
+    errors, console, start = Console(stderr=True), Console(), perf_counter()
     setting = Setting(out, full, source, jobs)
-    mistake = _mistake(names, setting) or _page_mistake(page)
-    if mistake:
-        _say(errors, mistake)
+    try:
+        _check_typed(names, setting, page)
+        try:
+            setting.measured_folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OSError(f"--out {out}: nothing can be written there ({error.strerror}).") from error
+        verdicts = run(names, setting, fresh, page, errors)
+    except Mistake as mistake:
+        _say(errors, str(mistake))
         return MISTAKE
-    start = perf_counter()
-    try:
-        measured_folder(out).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        _say(errors, f"--out {out}: nothing can be written there ({error.strerror}).")
-        return ENVIRONMENT
-    try:
-        verdicts = _run(names, setting, fresh, page, errors)
     except KeyboardInterrupt:
         again = "The same command, without --fresh," if fresh else "The same command"
         _say(errors, f"\nInterrupted. {again} goes on where this one stopped.")
@@ -68,33 +64,28 @@ def reproduce_command(
     return int(any(verdict.stopped_holding for verdict in verdicts))
 
 
-def _mistake(names: Sequence[str], setting: Setting) -> str:
-    """What is wrong with what was typed, or nothing."""
+def _check_typed(names: Sequence[str], setting: Setting, page: str | None) -> None:
+    """Refuse before hours of work what is wrong with what was typed."""
     unknown = [name for name in names if name not in PARTS]
     if setting.n_jobs == 0:
-        return "--jobs must not be 0: give a number of cores, or -1 for all."
+        raise Mistake("--jobs must not be 0: give a number of cores, or -1 for all.")
     if unknown:
-        return f"There is no part {unknown[0]!r}. Parts are: {', '.join(PARTS)}."
+        raise Mistake(f"There is no part {unknown[0]!r}. Parts are: {', '.join(PARTS)}.")
     try:
         check_source(list(names or PARTS), setting)
     except (ValueError, FileNotFoundError, NotADirectoryError) as error:
-        return f"--source {setting.source}: {error}"
+        raise Mistake(f"--source {setting.source}: {error}") from error
     except (OSError, ImportError):
-        return ""  # not a mistake: said when the work begins
-    return ""
-
-
-def _page_mistake(page: str | None) -> str:
-    """What is wrong with ``--report``, or nothing: said before the work."""
-    if page is None:
-        return ""
-    try:
-        check_output(page, (".html", ".htm"), ())
-    except Mistake as mistake:
-        return str(mistake).replace("-o ", "--report ", 1)
-    except OSError as error:
-        return f"--report {page}: nothing can be written there ({error.strerror})."
-    return ""
+        pass  # not a mistake: said when the work begins
+    if page is not None:
+        try:
+            check_output(page, (".html", ".htm"), ())
+        except Mistake as mistake:
+            raise Mistake(str(mistake).replace("-o ", "--report ", 1)) from mistake
+        except OSError as error:
+            raise Mistake(
+                f"--report {page}: nothing can be written there ({error.strerror})."
+            ) from error
 
 
 def _say(console: Console, text: str) -> None:
@@ -102,24 +93,18 @@ def _say(console: Console, text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _run(
+def run(
     names: Sequence[str], setting: Setting, fresh: bool, page: str | None, errors: Console
 ) -> list[Verdict]:
     """Run with a status line on a terminal, and with one line for each step elsewhere."""
-    plain = (setting.out, setting.full, setting.source, setting.n_jobs)
-    if not errors.is_terminal:
-        return _reproduce(names, Setting(*plain, lambda text: _say(errors, text)), fresh, page)
-    with errors.status("Starting") as status:
-        told = Setting(*plain, lambda text: status.update(escape(text)))
-        return _reproduce(names, told, fresh, page)
-
-
-def _reproduce(names: Sequence[str], setting: Setting, fresh: bool, page: str | None) -> list[Verdict]:
     if page is not None:
         require_plotly()
-    verdicts = reproduce(names, setting, fresh=fresh)
-    if page is not None:
-        make_page(verdicts, setting).save(page)
+    with errors.status("Starting") if errors.is_terminal else nullcontext() as status:
+        tell = partial(_say, errors) if status is None else lambda text: status.update(escape(text))
+        told = replace(setting, tell=tell)
+        verdicts = reproduce(names, told, fresh=fresh)
+        if page is not None:
+            make_page(verdicts, told).save(page)
     return verdicts
 
 
@@ -135,7 +120,8 @@ def show(verdicts: Sequence[Verdict], names: Sequence[str], out: Path, console: 
             _say(console, f"{verdict.claim.name} was reproduced before, and is not now.")
         elif verdict.verdict == DIFFERS:
             _say(console, f"{verdict.claim.name} differs.")
-    _say(console, f"Claims: {len(verdicts)}. {summary(verdicts)}.")
+    counted = ", ".join(f"{word}: {count}" for word, count in counts(verdicts).items())
+    _say(console, f"Claims: {len(verdicts)}. {counted}.")
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> Table:

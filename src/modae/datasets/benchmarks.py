@@ -5,20 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
-from modae.datasets.amat import Originals
-from modae.datasets.convex import make_convex
-from modae.datasets.digits import on_noise, on_photographs, rotated
+from modae.datasets.amat import find_amat, read_amat
+from modae.datasets.digits import on_noise, on_photographs, photographs, rotated
 from modae.datasets.idx import PARTS, has_idx_files, idx_names, read_idx_digits
-from modae.datasets.photographs import photographs
-from modae.datasets.rectangles import make_rectangles
-from modae.datasets.sources import Digits, embedded_digits, openml_digits
+from modae.datasets.shapes import make_convex, make_rectangles
+from modae.datasets.sources import embedded_digits, openml_digits
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_choice, check_count, check_flag
 
@@ -27,98 +24,73 @@ Images: TypeAlias = tuple[Array, Indices]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 RandomState: TypeAlias = np.random.RandomState
-DigitReader: TypeAlias = Callable[[], Digits]
 
 DIGITS = tuple("0123456789")
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """One row of the table.
+    """One row of the table: images that are digits, changed by ``vary``, or shapes, made by ``draw``.
 
     Parameters
     ----------
     task : str
         What is in the images, in a sentence or two.
-    make : callable
-        From n_samples (None for the default), a reader of digits that it may call, and a random state.
-    originals : str
-        What the names of the two original files have in common, and ...
-    train_ending : str
-        ... how the name of the training file goes on.
+    originals : tuple of str
+        Names of the original files: training, test.
+    vary : callable, optional
+        From images of digits and a random state to other images of the same digits.
+    draw : callable, optional
+        From n_samples and a random state to images and labels.
+    n_default : int
+        Number of images in the original training and validation set.
     target_names : tuple of str
         The classes.
     """
 
     task: str
-    make: Callable[[int | None, DigitReader, RandomState], Images]
-    originals: str
-    train_ending: str = "_train.amat"
+    originals: tuple[str, str]
+    vary: Callable[[Array, RandomState], Array] = lambda images, rng: images
+    draw: Callable[[int, RandomState], Images] | None = None
+    n_default: int = 12_000
     target_names: tuple[str, ...] = DIGITS
-
-    @property
-    def files(self) -> Originals:
-        """The original files."""
-        names = self.originals + self.train_ending, f"{self.originals}_test.amat"
-        return Originals(*names, n_classes=len(self.target_names))
-
-
-def _from_digits(change: Callable[[Array, RandomState], Array]) -> Callable[..., Images]:
-    """A recipe that changes digits: 12,000 of them, or all that there are."""
-
-    def make(n_samples: int | None, read: DigitReader, rng: RandomState) -> Images:
-        digits = read()
-        images, labels = digits.draw(min(12_000, len(digits)) if n_samples is None else n_samples, rng)
-        return change(images, rng), labels
-
-    return make
-
-
-def _from_nothing(draw: Callable[[int, RandomState], Images], n_default: int) -> Callable[..., Images]:
-    """A recipe that needs no digits."""
-
-    def make(n_samples: int | None, _: DigitReader, rng: RandomState) -> Images:
-        return draw(n_default if n_samples is None else n_samples, rng)
-
-    return make
 
 
 BENCHMARKS = {
-    "basic": Benchmark(
-        "Handwritten digits of MNIST.",
-        _from_digits(lambda images, rng: images),
-        "mnist",
-    ),
+    "basic": Benchmark("Handwritten digits of MNIST.", ("mnist_train.amat", "mnist_test.amat")),
     "rotations": Benchmark(
         "Digits turned about the centre by an angle uniform in [0, 2 pi).",
-        _from_digits(lambda images, rng: rotated(images, rng.uniform(0.0, 2.0 * np.pi, len(images)))),
-        "mnist_all_rotation_normalized_float",
-        train_ending="_train_valid.amat",
+        (
+            "mnist_all_rotation_normalized_float_train_valid.amat",
+            "mnist_all_rotation_normalized_float_test.amat",
+        ),
+        vary=lambda images, rng: rotated(images, rng.uniform(0.0, 2.0 * np.pi, len(images))),
     ),
     "background_noise": Benchmark(
         "Digits on a background whose pixels are uniform and independent. The brighter one is seen.",
-        _from_digits(on_noise),
-        "mnist_background_random",
+        ("mnist_background_random_train.amat", "mnist_background_random_test.amat"),
+        vary=on_noise,
     ),
     "background_images": Benchmark(
         "Digits on random patches of photographs, flat patches refused. The brighter one is seen.",
-        _from_digits(lambda images, rng: on_photographs(images, photographs(), rng)),
-        "mnist_background_images",
+        ("mnist_background_images_train.amat", "mnist_background_images_test.amat"),
+        vary=lambda images, rng: on_photographs(images, photographs(), rng),
     ),
     "rectangles": Benchmark(
         "The outline of a rectangle: is it wide or tall?",
-        _from_nothing(make_rectangles, 1_200),
-        "rectangles",
+        ("rectangles_train.amat", "rectangles_test.amat"),
+        draw=make_rectangles,
+        n_default=1_200,
         target_names=("wide", "tall"),
     ),
     "convex": Benchmark(
         "A white region: is it convex?",
-        _from_nothing(make_convex, 8_000),
-        "convex",
+        ("convex_train.amat", "convex_test.amat"),
+        draw=make_convex,
+        n_default=8_000,
         target_names=("not convex", "convex"),
     ),
 }
-"""Name -> recipe. The default number of images is that of the original training and validation sets."""
 
 
 def load_benchmark(
@@ -155,7 +127,8 @@ def load_benchmark(
         A directory that has both is read as one of ``.amat`` files.
     data_home : path of a directory, optional
         Where downloads from OpenML are kept (scikit-learn's folder by default), and binary copies of
-        ``.amat`` files (beside the text by default).
+        ``.amat`` files, which are read faster the next time (by default none are made: reading a
+        directory writes nothing).
     random_state : int, RandomState instance or None, default=None
         Chooses the digits, their order and everything that is drawn. The same integer gives the same
         images for the same ``n_samples``; another ``n_samples`` may give altogether different ones.
@@ -203,16 +176,21 @@ def _images(
     benchmark: Benchmark, n_samples: int | None, source: PathLike, home: Path | None, rng: RandomState
 ) -> Images:
     """From the original files if the source has them, else made."""
-    named: dict[str, DigitReader] = {"embedded": embedded_digits, "openml": partial(openml_digits, home)}
-    if isinstance(source, str) and source in named:
-        return benchmark.make(n_samples, named[source], rng)
-    directory = _directory(source)
-    if benchmark.files.are_in(directory):
-        return benchmark.files.read(directory, n_samples, home)
-    if not has_idx_files(directory):
-        names = [benchmark.files.train, *(name for part in PARTS for name in idx_names(part, "images"))]
+    directory = None if source in ("embedded", "openml") else _directory(source)
+    originals = benchmark.originals
+    if directory is not None and find_amat(directory, originals[0]) is not None:
+        return read_amat(directory, originals, n_samples, len(benchmark.target_names), home)
+    if directory is not None and not has_idx_files(directory):
+        names = [originals[0], *(name for part in PARTS for name in idx_names(part, "images"))]
         raise FileNotFoundError(f"{directory} has none of these files: {', '.join(names)}.")
-    return benchmark.make(n_samples, partial(read_idx_digits, directory), rng)
+    if benchmark.draw is not None:
+        return benchmark.draw(n_samples or benchmark.n_default, rng)
+    if directory is not None:
+        digits = read_idx_digits(directory)
+    else:
+        digits = embedded_digits() if source == "embedded" else openml_digits(home)
+    images, labels = digits.draw(n_samples or min(benchmark.n_default, len(digits)), rng)
+    return benchmark.vary(images, rng), labels
 
 
 def _directory(source: Any) -> Path:

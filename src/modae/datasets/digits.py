@@ -2,11 +2,16 @@ r"""Variations of digits: turned, on noise, and on photographs.
 
 Images are stacks (n, 28, 28) of float32 in [0, 1], white on black. A digit stays on top of its
 background: each pixel is the brighter one of the two, so that strokes keep their soft edges.
+
+The photographs are on the machine already, inside scikit-learn and scikit-image: their files are read
+where the packages were installed, without scikit-image's own downloader.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -22,6 +27,25 @@ LOWEST_DEVIATION = 0.05
 
 _BATCH = 1000
 """Images that are worked on at once; the result does not depend on it."""
+
+PHOTOGRAPHS = {
+    "sklearn.datasets.images": ("china.jpg", "flower.jpg"),
+    "skimage.data": (
+        "astronaut.png",
+        "brick.png",
+        "camera.png",
+        "chelsea.png",
+        "clock_motion.png",
+        "coffee.png",
+        "coins.png",
+        "grass.png",
+        "gravel.png",
+        "moon.png",
+        "motorcycle_left.png",
+        "rocket.jpg",
+    ),
+}
+"""Package -> the photographs in its wheel. Drawings, documents and microscope slides are left out."""
 
 
 def rotated(images: Array, angles: Array) -> Array:
@@ -50,25 +74,18 @@ def rotated(images: Array, angles: Array) -> Array:
            [1., 0., 0.],
            [0., 0., 0.]], dtype=float32)
     """
-    result = np.empty_like(images)
+    result, centre = np.empty_like(images), (images.shape[-1] - 1) / 2
+    row, column = np.mgrid[: images.shape[-1], : images.shape[-1]] - centre
     for start in range(0, len(images), _BATCH):
         batch = slice(start, start + _BATCH)
-        result[batch] = _bilinear(images[batch], *_turned_grid(angles[batch], images.shape[-1]))
+        cosine, sine = np.cos(angles[batch])[:, None, None], np.sin(angles[batch])[:, None, None]
+        from_row = cosine * row + sine * column + centre
+        from_column = cosine * column - sine * row + centre
+        own = np.broadcast_to(np.arange(len(from_row))[:, None, None], from_row.shape)
+        result[batch] = map_coordinates(
+            images[batch], [own, from_row, from_column], order=1, mode="grid-constant", cval=0.0
+        )
     return result
-
-
-def _turned_grid(angles: Array, side: int) -> tuple[Array, Array]:
-    """Where in the image (row, column) each pixel of the result comes from, (n, side, side) each."""
-    centre = (side - 1) / 2
-    row, column = np.mgrid[:side, :side] - centre
-    cosine, sine = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
-    return cosine * row + sine * column + centre, cosine * column - sine * row + centre
-
-
-def _bilinear(images: Array, rows: Array, columns: Array) -> Array:
-    """Values between the pixels of each image, with black around it."""
-    own = np.broadcast_to(np.arange(len(images))[:, None, None], rows.shape)
-    return map_coordinates(images, [own, rows, columns], order=1, mode="grid-constant", cval=0.0)
 
 
 def on_noise(images: Array, rng: np.random.RandomState) -> Array:
@@ -94,23 +111,42 @@ def on_photographs(images: Array, photographs: Sequence[Array], rng: np.random.R
     -------
     ndarray of shape (n, side, side)
     """
-    patches = np.empty_like(images)
+    patches, side = np.empty_like(images), images.shape[-1]
     missing = np.arange(len(images))
     while len(missing):
-        patches[missing] = _patches(photographs, len(missing), images.shape[-1], rng)
+        chosen = rng.randint(len(photographs), size=len(missing))
+        corners = rng.random_sample((len(missing), 2))
+        for index, photograph in enumerate(photographs):
+            windows = sliding_window_view(photograph, (side, side))
+            row, column = (corners[chosen == index] * windows.shape[:2]).astype(int).T
+            patches[missing[chosen == index]] = windows[row, column]
         missing = missing[patches[missing].std(axis=(1, 2)) < LOWEST_DEVIATION]
     return np.maximum(images, patches)
 
 
-def _patches(
-    photographs: Sequence[Array], n_patches: int, side: int, rng: np.random.RandomState
-) -> Array:
-    """Patches anywhere in the photographs."""
-    chosen = rng.randint(len(photographs), size=n_patches)
-    corners = rng.random_sample((n_patches, 2))
-    patches = np.empty((n_patches, side, side), dtype=np.float32)
-    for index, photograph in enumerate(photographs):
-        windows = sliding_window_view(photograph, (side, side))
-        row, column = (corners[chosen == index] * windows.shape[:2]).astype(int).T
-        patches[chosen == index] = windows[row, column]
-    return patches
+@cache
+def photographs() -> tuple[Array, ...]:
+    """All fourteen as grey values in [0, 1], float32, read once.
+
+    Examples
+    --------
+    >>> from modae.datasets.digits import photographs
+    >>> len(photographs()), photographs()[0].shape
+    (14, (427, 640))
+    """
+    pictures = []
+    for package, names in PHOTOGRAPHS.items():
+        try:
+            folder = files(package)
+        except ModuleNotFoundError as reason:
+            raise ModuleNotFoundError(
+                'The photographs behind digits need scikit-image: pip install "modae[datasets]".'
+            ) from reason
+        from PIL import Image
+
+        for name in names:
+            with (folder / name).open("rb") as file, Image.open(file) as image:
+                grey = np.asarray(image.convert("L"), dtype=np.float32) / 255
+            grey.setflags(write=False)
+            pictures.append(grey)
+    return tuple(pictures)

@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 
 from modae.datasets.sources import Digits, checked_digits
 
-_UNSIGNED_BYTES = 8
-_GZIP = b"\x1f\x8b"
-
 PARTS = ("train", "t10k")
 _CONTENTS = {"images": 3, "labels": 1}
 """What a file holds -> how many dimensions it has."""
@@ -42,9 +39,14 @@ def idx_names(part: str, content: str) -> list[str]:
     ]
 
 
+def _find(directory: Path, part: str, content: str) -> Path | None:
+    candidates = (directory / name for name in idx_names(part, content))
+    return next((path for path in candidates if path.is_file()), None)
+
+
 def has_idx_files(directory: Path) -> bool:
     """Whether there is any of the files, so that this is a directory of IDX files."""
-    return any(_is_there(directory, part) for part in PARTS)
+    return any(_find(directory, part, content) for part, content in product(PARTS, _CONTENTS))
 
 
 def read_idx_digits(directory: Path) -> Digits:
@@ -57,16 +59,33 @@ def read_idx_digits(directory: Path) -> Digits:
     ValueError
         If a file is not what it should be; the message names it.
     """
-    parts = [_read_part(directory, part) for part in PARTS if _is_there(directory, part)]
-    images = np.concatenate([part.images for part in parts])
-    labels = np.concatenate([part.labels for part in parts])
-    return Digits(str(directory), images, labels)
+    parts = []
+    for part in PARTS:
+        images, labels = (_find(directory, part, content) for content in _CONTENTS)
+        if images is not None and labels is not None:
+            pixels, classes = read_idx(images, 3), read_idx(labels, 1)
+            parts.append(checked_digits(f"{images} and its labels", pixels, classes))
+        elif images is not None or labels is not None:
+            missing = "labels" if labels is None else "images"
+            raise FileNotFoundError(
+                f"{directory} has one of the two files of {part} but not the {missing}: looked for "
+                f"{', '.join(idx_names(part, missing))}."
+            )
+    stacked = (np.concatenate([getattr(part, content) for part in parts]) for content in _CONTENTS)
+    return Digits(str(directory), *stacked)
 
 
 def read_idx(path: str | os.PathLike[str], n_dimensions: int) -> NDArray[np.uint8]:
-    """The array in one IDX file of unsigned bytes; anything that does not fit is an error."""
-    content = _content(Path(path))
-    magic = bytes([0, 0, _UNSIGNED_BYTES, n_dimensions])
+    """The array in one IDX file of unsigned bytes, unpacked if need be, whatever its name says."""
+    content = Path(path).read_bytes()
+    if content.startswith(b"\x1f\x8b"):
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as reason:
+            raise ValueError(
+                f"{path}: expected a whole gzip file, found a broken one ({reason})."
+            ) from reason
+    magic = bytes([0, 0, 8, n_dimensions])
     if content[:4] != magic:
         raise ValueError(
             f"{path}: expected an IDX file that begins with the bytes {magic.hex(' ')}, found "
@@ -85,37 +104,3 @@ def read_idx(path: str | os.PathLike[str], n_dimensions: int) -> NDArray[np.uint
             f"{len(content)}."
         )
     return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
-
-
-def _content(path: Path) -> bytes:
-    """The bytes of a file, unpacked if they are packed, whatever its name says."""
-    raw = path.read_bytes()
-    if not raw.startswith(_GZIP):
-        return raw
-    try:
-        return gzip.decompress(raw)
-    except (OSError, EOFError, zlib.error) as reason:
-        raise ValueError(
-            f"{path}: expected a whole gzip file, found a broken one ({reason})."
-        ) from reason
-
-
-def _read_part(directory: Path, part: str) -> Digits:
-    paths = {content: _find(directory, part, content) for content in _CONTENTS}
-    for content, path in paths.items():
-        if path is None:
-            raise FileNotFoundError(
-                f"{directory} has one of the two files of {part} but not the {content}: looked for "
-                f"{', '.join(idx_names(part, content))}."
-            )
-    arrays = {content: read_idx(path, _CONTENTS[content]) for content, path in paths.items() if path}
-    return checked_digits(f"{paths['images']} and its labels", arrays["images"], arrays["labels"])
-
-
-def _is_there(directory: Path, part: str) -> bool:
-    return any(_find(directory, part, content) for content in _CONTENTS)
-
-
-def _find(directory: Path, part: str, content: str) -> Path | None:
-    candidates = (directory / name for name in idx_names(part, content))
-    return next((path for path in candidates if path.is_file()), None)

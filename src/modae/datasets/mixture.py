@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from modae.utils.arrays import Array, Indices
+from modae.utils.arrays import Array
 from modae.utils.parameters import check_count, check_flag, check_non_negative
-
-_DEFAULT_CLUSTERS, _DEFAULT_FEATURES = 10, 100
 
 
 def make_gaussian_mixture(
@@ -80,51 +78,37 @@ def make_gaussian_mixture(
     >>> X.shape
     (300, 2)
     """
-    check_count("n_samples", n_samples)
+    sizes = {"n_samples": n_samples, "n_features": n_features, "n_clusters": n_clusters}
+    for name, size in sizes.items():
+        if size is not None or name == "n_samples":
+            check_count(name, size)
     check_non_negative("standard_deviation", standard_deviation)
     check_flag("return_means", return_means)
     rng = check_random_state(random_state)
     spread = None if covariances is None else _numbers("covariances", covariances)
-    centres = _centres(means, n_features, n_clusters, spread, rng)
+    if means is None:
+        implied = spread.shape if spread is not None and spread.ndim > 1 else ()
+        clusters = n_clusters or (*implied[:-2], 10)[0]
+        centres = rng.standard_normal((clusters, n_features or (*implied[-1:], 100)[0]))
+    else:
+        centres = _numbers("means", means)
+        if centres.ndim != 2 or 0 in centres.shape:
+            raise ValueError(f"means must have shape (n_clusters, n_features), got {centres.shape}.")
+        for name, found in zip(("n_clusters", "n_features"), centres.shape, strict=True):
+            if sizes[name] not in (None, found):
+                raise ValueError(
+                    f"{name} must be {found}, as in means, or left out, got {sizes[name]!r}."
+                )
     roots = None if spread is None else _square_roots(spread, *centres.shape)
     y = rng.randint(len(centres), size=n_samples)
-    normal = rng.standard_normal((n_samples, centres.shape[1]))
-    X = centres[y] + (standard_deviation * normal if roots is None else _coloured(normal, roots, y))
+    noise = rng.standard_normal((n_samples, centres.shape[1]))
+    if roots is None:
+        noise *= standard_deviation
+    else:
+        for cluster in np.unique(y):
+            noise[y == cluster] = noise[y == cluster] @ roots[cluster]
+    X = centres[y] + noise
     return (X, y, centres) if return_means else (X, y)
-
-
-def _centres(
-    means: ArrayLike | None,
-    n_features: int | None,
-    n_clusters: int | None,
-    covariances: Array | None,
-    rng: np.random.RandomState,
-) -> Array:
-    """The means as given, or drawn."""
-    if means is None:
-        implied = covariances.shape if covariances is not None and covariances.ndim > 1 else ()
-        clusters = _size("n_clusters", n_clusters, implied[:-2] or (_DEFAULT_CLUSTERS,))
-        features = _size("n_features", n_features, implied[-1:] or (_DEFAULT_FEATURES,))
-        return rng.standard_normal((clusters, features))
-    centres = _numbers("means", means)
-    if centres.ndim != 2 or 0 in centres.shape:
-        raise ValueError(f"means must have shape (n_clusters, n_features), got {centres.shape}.")
-    _check_agreement("n_clusters", n_clusters, len(centres))
-    _check_agreement("n_features", n_features, centres.shape[1])
-    return centres
-
-
-def _size(name: str, value: int | None, implied: tuple[int, ...]) -> int:
-    """The number as given, checked, or what the other parameters imply."""
-    if value is None:
-        return implied[0]
-    check_count(name, value)
-    return value
-
-
-def _check_agreement(name: str, value: int | None, found: int) -> None:
-    if value is not None and value != found:
-        raise ValueError(f"{name} must be {found}, as in means, or left out, got {value!r}.")
 
 
 def _numbers(name: str, value: ArrayLike) -> Array:
@@ -146,12 +130,3 @@ def _square_roots(covariances: Array, n_clusters: int, n_features: int) -> Array
     if not symmetric.all() or (eigenvalues < -1e-10 * scale).any():
         raise ValueError("covariances must be symmetric and positive semidefinite: one is not.")
     return axes * np.sqrt(np.maximum(eigenvalues, 0.0))[:, None, :] @ axes.swapaxes(1, 2)
-
-
-def _coloured(normal: Array, roots: Array, y: Indices) -> Array:
-    """Standard normal rows, each multiplied by the square root of its cluster's covariance."""
-    coloured = np.empty_like(normal)
-    for cluster in np.unique(y):
-        rows = y == cluster
-        coloured[rows] = normal[rows] @ roots[cluster]
-    return coloured

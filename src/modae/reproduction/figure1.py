@@ -7,11 +7,10 @@ reconstructions, and their mean, which the diversity term compares with each of 
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from modae.reproduction.findings import Finding, Setting
-from modae.utils.atomic import atomic_write
+from modae.reproduction.claims import Finding
+from modae.reproduction.run import Setting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,18 +42,8 @@ Point = tuple[float, float]
 def run(setting: Setting) -> list[Finding]:
     """Write ``figure1.png`` and ``figure1.svg``."""
     setting.tell("Figure 1: drawing the architecture")
-    figure = draw()
-    _save(figure, setting.out / "figure1.png", dpi=200)
-    # No date, so that the same picture is the same file.
-    _save(figure, setting.out / "figure1.svg", metadata={"Date": None})
+    setting.save_figure("figure1", draw(), dpi=200)
     return [Finding("figure1-architecture", True, "redrawn: figure1.png, figure1.svg")]
-
-
-def _save(figure: Figure, path: Path, **options: Any) -> None:
-    from matplotlib import rc_context
-
-    with atomic_write(path) as file, rc_context({"svg.hashsalt": "modae"}):
-        figure.savefig(file, format=path.suffix[1:], bbox_inches="tight", **options)
 
 
 def draw() -> Figure:
@@ -86,24 +75,23 @@ def _draw_module(axes: Axes, name: str, height: float) -> None:
     """One module: from the shared input to its hidden units, its reconstruction, and on to the mean."""
     colour = COLOURS[name]
     hidden, output = _units(HIDDEN, height, N_HIDDEN), _units(OUTPUT, height, N_FEATURES)
-    _connect(axes, _units(INPUT, 0.0, N_FEATURES), hidden, colour)
-    _connect(axes, hidden, output, colour)
-    _draw_units(axes, hidden, colour)
-    _draw_units(axes, output, colour)
+    for left, right in ((_units(INPUT, 0.0, N_FEATURES), hidden), (hidden, output)):
+        for (x0, y0), (x1, y1) in product(left, right):
+            axes.plot([x0, x1], [y0, y1], color=colour, lw=0.6, alpha=0.45, zorder=1)
+    _draw_units(axes, hidden + output, colour)
     start, end = (OUTPUT + 0.35, height), (MEAN - 0.4, 0.2 * height)
     axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.6})
-    half_way = (INPUT + HIDDEN) / 2, height / 2
-    _label(axes, half_way, rf"$\mathbf{{B}}_{name}$", colour)
-    _label(axes, ((HIDDEN + OUTPUT) / 2, height), rf"$\mathbf{{A}}_{name}$", colour)
+    box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": colour, "lw": 0.8}
+    centred: dict[str, Any] = {"ha": "center", "color": colour, **MATH}
+    for letter, place in (
+        ("B", ((INPUT + HIDDEN) / 2, height / 2)),
+        ("A", ((HIDDEN + OUTPUT) / 2, height)),
+    ):
+        matrix = rf"$\mathbf{{{letter}}}_{name}$"
+        axes.text(*place, matrix, va="center", size=13, bbox=box, zorder=3, **centred)
     below = height - PITCH * N_FEATURES / 2 - 0.12
     product_text = rf"$\mathbf{{A}}_{name}\mathbf{{B}}_{name}\,\mathbf{{x}}$"
-    axes.text(OUTPUT, below, product_text, ha="center", va="top", color=colour, size=12, **MATH)
-
-
-def _connect(axes: Axes, left: list[Point], right: list[Point], colour: str) -> None:
-    """A thin line from every unit of one layer to every unit of the next."""
-    for (x0, y0), (x1, y1) in product(left, right):
-        axes.plot([x0, x1], [y0, y1], color=colour, lw=0.6, alpha=0.45, zorder=1)
+    axes.text(OUTPUT, below, product_text, va="top", size=12, **centred)
 
 
 def _draw_units(axes: Axes, units: list[Point], colour: str) -> None:
@@ -111,12 +99,6 @@ def _draw_units(axes: Axes, units: list[Point], colour: str) -> None:
 
     for unit in units:
         axes.add_patch(Circle(unit, RADIUS, facecolor="white", edgecolor=colour, lw=1.4, zorder=2))
-
-
-def _label(axes: Axes, place: Point, text: str, colour: str) -> None:
-    """The name of a matrix on top of its lines."""
-    box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": colour, "lw": 0.8}
-    axes.text(*place, text, ha="center", va="center", color=colour, size=13, bbox=box, zorder=3, **MATH)
 
 
 def _draw_words(axes: Axes) -> None:

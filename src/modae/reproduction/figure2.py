@@ -1,80 +1,245 @@
-"""Section 4, Figure 2: error against diversity on six data sets, modular and Bagging Autoencoders."""
+"""Section 4, Figure 2: error against diversity on six data sets, modular and Bagging Autoencoders.
+
+The measurements, five folds of all diversities on each data set, also serve section 5.2 and the page.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+
+from modae.datasets import load_benchmark
 from modae.display import DiversityPathDisplay
 from modae.display.style import pyplot
-from modae.reproduction.findings import Finding, Setting
-from modae.reproduction.store import save_figure, save_json, save_text
-from modae.reproduction.sweep import Sweep, sweeps
+from modae.ensembles.classifier import ModularClassifier
+from modae.ensembles.tuning import ModularClassifierCV
+from modae.linear.autoencoder import LinearModularAutoencoder
+from modae.linear.bagging import BaggingAutoencoder
+from modae.metrics import faithfulness, redundancy
+from modae.reproduction.claims import Finding
+from modae.reproduction.run import Setting
 from modae.utils.arrays import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+N_MODULES = N_COMPONENTS = 10
+N_FOLDS = 5
+
+FROM_DIGITS = ("basic", "rotations", "background_noise", "background_images")
+FULL_SIZES = dict.fromkeys((*FROM_DIGITS, "rectangles"), 12_000) | {"convex": 8_000}
+"""Rows of each data set at full scale: those of the original training and validation sets, but for
+rectangles, of which the originals have 1,200 (and 50,000 to test on)."""
+
+QUICK_SIZE = 3_000
+
+EMBEDDED_DIGITS = 5_000
+"""All that the embedded source has: there the full scale is less than the paper's."""
 
 CLEARLY = 2.0
 """Standard errors of a paired difference that count as clear."""
 
 
+@dataclass(frozen=True)
+class Sweep:
+    """What was measured on one data set, over all folds and seeds.
+
+    Parameters
+    ----------
+    name : str
+    diversities : ndarray of shape (n_diversities,)
+    ensemble, individual : ndarrays of shape (n_runs, n_diversities)
+        Errors; a run is one fold with one seed.
+    bagging : ndarray of shape (n_runs,)
+        Error of Bagging Autoencoders on the same folds.
+    faithfulness, redundancy : ndarrays of shape (2, n_diversities, 2)
+        Mean distance correlation with the data, and between modules: on rows of the training and of
+        the test part of one fold; value and standard error.
+    """
+
+    name: str
+    diversities: Array
+    ensemble: Array
+    individual: Array
+    bagging: Array
+    faithfulness: Array
+    redundancy: Array
+
+    @property
+    def title(self) -> str:
+        """The name for people."""
+        return self.name.replace("_", " ")
+
+    @property
+    def best(self) -> int:
+        """Which diversity has the least mean error."""
+        return int(self.ensemble.mean(axis=0).argmin())
+
+    @property
+    def gain(self) -> Array:
+        """Error of Bagging minus that of the best diversity, for each run."""
+        return self.bagging - self.ensemble[:, self.best]
+
+    @property
+    def rise(self) -> Array:
+        """Error at diversity 1 minus that at the best diversity, for each run."""
+        return self.ensemble[:, -1] - self.ensemble[:, self.best]
+
+    def at(self, stops: list[int]) -> Sweep:
+        """The same at some of the diversities."""
+        per_diversity = ("ensemble", "individual", "faithfulness", "redundancy")
+        curves = {name: getattr(self, name)[:, stops] for name in per_diversity}
+        return replace(self, diversities=self.diversities[stops], **curves)
+
+
 def run(setting: Setting) -> list[Finding]:
     """Measure, draw ``figure2.png``, write ``figure2.json`` and ``figure2.txt``, judge the claims."""
     measured = sweeps(setting)
-    draw(measured, setting)
-    save_json(setting.out / "figure2.json", [row(sweep) for sweep in measured])
-    save_text(setting.out / "figure2.txt", table(measured))
+    setting.save_figure("figure2", draw(measured))
+    setting.save_json("figure2.json", [row(sweep) for sweep in measured])
+    setting.save_text("figure2.txt", table(measured))
     return judge(measured)
 
 
-def judge(measured: list[Sweep]) -> list[Finding]:
-    """The three claims: below Bagging, best strictly inside, rising again towards 1."""
-    return [_below_bagging(measured), _inside(measured), _rises(measured)]
+# --- measurements ------------------------------------------------------------------------------------
+
+
+def grid(setting: Setting) -> list[float]:
+    """Diversities: 0, 0.05, ..., 1 at full scale, 0, 0.1, ..., 1 else."""
+    return [float(value) for value in np.linspace(0.0, 1.0, 21 if setting.full else 11).round(2)]
+
+
+def n_images(setting: Setting, name: str) -> int:
+    """How many there are of one data set."""
+    size = FULL_SIZES[name] if setting.full else QUICK_SIZE
+    limited = setting.source == "embedded" and name in FROM_DIGITS
+    return min(size, EMBEDDED_DIGITS) if limited else size
+
+
+def load_images(setting: Setting, name: str, n_samples: int, seed: int = 0) -> tuple[Array, np.ndarray]:
+    """Images of one data set as rows, and their labels."""
+    return load_benchmark(name, n_samples, source=setting.source, random_state=seed, return_X_y=True)
+
+
+def sweeps(setting: Setting) -> list[Sweep]:
+    """All six, each data set and seed from the disk if it was measured before."""
+    measured = []
+    for name in FULL_SIZES:
+        runs = [_errors(setting, name, seed) for seed in range(3 if setting.full else 1)]
+        curves = {kind: np.concatenate([run[kind] for run in runs]) for kind in runs[0]}
+        curves |= {kind: np.array(each) for kind, each in _correlations(setting, name).items()}
+        measured.append(Sweep(name, np.array(grid(setting)), **curves))
+    return measured
+
+
+def _question(setting: Setting, name: str, seed: int) -> dict[str, Any]:
+    """All that the measurements on one data set depend on."""
+    sizes = {"data": name, "n_samples": n_images(setting, name), "diversities": grid(setting)}
+    return sizes | {"source": str(setting.source), "seed": seed}
+
+
+def _errors(setting: Setting, name: str, seed: int) -> dict[str, list[Any]]:
+    """Errors of modular and bagging autoencoders on the folds of one seed."""
+    question = _question(setting, name, seed)
+
+    def measure() -> dict[str, list[Any]]:
+        n_samples = question["n_samples"]
+        setting.tell(f"Figure 2: {name.replace('_', ' ')}, {n_samples:,} images, seed {seed}")
+        X, y = load_images(setting, name, n_samples, seed)
+        folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
+        search = ModularClassifierCV(
+            LinearModularAutoencoder(N_MODULES, N_COMPONENTS),
+            diversities=question["diversities"],
+            cv=folds,
+            n_jobs=setting.n_jobs,
+            random_state=seed,
+        )
+        results = search.fit(X, y).cv_results_
+        baseline = ModularClassifier(
+            BaggingAutoencoder(N_MODULES, N_COMPONENTS, n_jobs=setting.n_jobs),
+            n_jobs=setting.n_jobs,
+            random_state=seed,
+        )
+        errors = {
+            kind: [results[f"split{fold}_{kind}_error"].tolist() for fold in range(N_FOLDS)]
+            for kind in ("ensemble", "individual")
+        }
+        return errors | {"bagging": (1.0 - cross_val_score(baseline, X, y, cv=folds)).tolist()}
+
+    return setting.remembered(f"sweep-{name}-{seed}", question, measure)
+
+
+def _correlations(setting: Setting, name: str) -> dict[str, list[Any]]:
+    """Distance correlations of one fold, on rows that trained the modules and on others."""
+    n_rows = 1000 if setting.full else 500
+    question = _question(setting, name, 0) | {"rows": n_rows}
+
+    def measure() -> dict[str, list[Any]]:
+        setting.tell(f"Section 5.2: {name.replace('_', ' ')}, distance correlations")
+        X, y = load_images(setting, name, question["n_samples"])
+        train, test = next(StratifiedKFold(N_FOLDS, shuffle=True, random_state=0).split(X, y))
+        model = LinearModularAutoencoder(N_MODULES, N_COMPONENTS, random_state=0).fit(X[train])
+        models = list(model.path(question["diversities"]))
+        return {
+            metric.__name__: [
+                [list(metric(at, X[part], n_samples=n_rows, random_state=0)) for at in models]
+                for part in (train, test)
+            ]
+            for metric in (faithfulness, redundancy)
+        }
+
+    return setting.remembered(f"sweep-{name}-correlations", question, measure)
+
+
+# --- judgement ---------------------------------------------------------------------------------------
+
+
+def standard_error(values: Array) -> Array:
+    """Of the mean over the first axis."""
+    return values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
 
 def margin(differences: Array) -> float:
     """Mean of paired differences, in standard errors."""
-    error = float(differences.std(ddof=1) / np.sqrt(len(differences)))
-    mean = float(differences.mean())
+    mean, error = float(differences.mean()), float(standard_error(differences))
     if error > 0.0:
         return mean / error
     return float(np.copysign(np.inf, mean)) if mean else 0.0
 
 
-def gain(sweep: Sweep) -> Array:
-    """Error of Bagging minus that of the best diversity, for each run."""
-    return sweep.bagging - sweep.ensemble[:, sweep.best]
+def judge(measured: list[Sweep]) -> list[Finding]:
+    """The three claims: below Bagging, best strictly inside, rising again towards 1."""
+    below = {sweep.title: margin(sweep.gain) for sweep in measured}
+    rises = {sweep.title: margin(sweep.rise) for sweep in measured}
+    best = [float(sweep.diversities[sweep.best]) for sweep in measured]
+    return [
+        _clear_in_all("figure2-below-bagging", below, "below Bagging"),
+        Finding(
+            "figure2-best-inside",
+            all(0.0 < value < 1.0 for value in best),
+            f"best diversities {', '.join(f'{value:g}' for value in best)}",
+        ),
+        _clear_in_all("figure2-rises-towards-one", rises, "higher at 1"),
+    ]
 
 
-def rise(sweep: Sweep) -> Array:
-    """Error at diversity 1 minus that at the best diversity, for each run."""
-    return sweep.ensemble[:, -1] - sweep.ensemble[:, sweep.best]
-
-
-def _below_bagging(measured: list[Sweep]) -> Finding:
-    margins = {sweep.title: margin(gain(sweep)) for sweep in measured}
-    return _count("figure2-below-bagging", margins, "below Bagging")
-
-
-def _rises(measured: list[Sweep]) -> Finding:
-    margins = {sweep.title: margin(rise(sweep)) for sweep in measured}
-    return _count("figure2-rises-towards-one", margins, "higher at 1")
-
-
-def _count(claim: str, margins: dict[str, float], words: str) -> Finding:
+def _clear_in_all(claim: str, margins: dict[str, float], words: str) -> Finding:
     clear = [name for name, value in margins.items() if value > CLEARLY]
     least = min(margins, key=lambda name: margins[name])
     text = f"{words} in {len(clear)} of {len(margins)}; least clear: {least}, {margins[least]:.1f} se"
     return Finding(claim, len(clear) == len(margins), text)
 
 
-def _inside(measured: list[Sweep]) -> Finding:
-    best = {sweep.title: sweep.diversities[sweep.best] for sweep in measured}
-    inside = [0.0 < value < 1.0 for value in best.values()]
-    values = ", ".join(f"{value:g}" for value in best.values())
-    return Finding("figure2-best-inside", all(inside), f"best diversities {values}")
+# --- what is written ---------------------------------------------------------------------------------
 
 
 def row(sweep: Sweep) -> dict[str, object]:
-    """One line of the table, for people and machines."""
+    """One line of the table, for machines; a margin that is infinite is null."""
     mean = sweep.ensemble.mean(axis=0)
+    margins = {"gain": margin(sweep.gain), "rise": margin(sweep.rise)}
     return {
         "data": sweep.name,
         "bagging": float(sweep.bagging.mean()),
@@ -82,16 +247,11 @@ def row(sweep: Sweep) -> dict[str, object]:
         "best_diversity": float(sweep.diversities[sweep.best]),
         "at_zero": float(mean[0]),
         "at_one": float(mean[-1]),
-        "gain": float(gain(sweep).mean()),
-        "gain_in_standard_errors": _finite(margin(gain(sweep))),
-        "rise_in_standard_errors": _finite(margin(rise(sweep))),
+        "gain": float(sweep.gain.mean()),
+        **{f"{k}_in_standard_errors": v if np.isfinite(v) else None for k, v in margins.items()},
         "diversities": sweep.diversities.tolist(),
         "ensemble": mean.tolist(),
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 def table(measured: list[Sweep]) -> str:
@@ -103,39 +263,29 @@ def table(measured: list[Sweep]) -> str:
         f"{'data':<18}{'Bagging':>9}{'at 0':>7}{'best':>7}{'at':>6}{'at 1':>7}{'gain':>8}  +-",
     ]
     for sweep in measured:
-        mean, gained = sweep.ensemble.mean(axis=0), gain(sweep)
-        error = gained.std(ddof=1) / np.sqrt(len(gained))
+        mean = 100 * sweep.ensemble.mean(axis=0)
         lines.append(
-            f"{sweep.title:<18}{100 * sweep.bagging.mean():9.2f}{100 * mean[0]:7.2f}"
-            f"{100 * mean[sweep.best]:7.2f}{sweep.diversities[sweep.best]:6.2f}{100 * mean[-1]:7.2f}"
-            f"{100 * gained.mean():8.2f}  {100 * error:.2f}"
+            f"{sweep.title:<18}{100 * sweep.bagging.mean():9.2f}{mean[0]:7.2f}{mean[sweep.best]:7.2f}"
+            f"{sweep.diversities[sweep.best]:6.2f}{mean[-1]:7.2f}{100 * sweep.gain.mean():8.2f}"
+            f"  {100 * standard_error(sweep.gain):.2f}"
         )
     return "\n".join(lines) + "\n"
 
 
-def draw(measured: list[Sweep], setting: Setting) -> None:
+def draw(measured: list[Sweep]) -> Figure:
     """Six panels: the ensemble, its members and Bagging against diversity."""
     figure, axes = pyplot().subplots(2, 3, figsize=(12, 7), layout="constrained")
     for sweep, ax in zip(measured, axes.flat, strict=True):
         DiversityPathDisplay(
             diversities=sweep.diversities,
             ensemble_error=sweep.ensemble.mean(axis=0),
-            ensemble_se=_standard_error(sweep.ensemble),
+            ensemble_se=standard_error(sweep.ensemble),
             individual_error=sweep.individual.mean(axis=0),
-            individual_se=_standard_error(sweep.individual),
-            baseline={
-                "Bagging": (
-                    float(sweep.bagging.mean()),
-                    float(_standard_error(sweep.bagging[:, None])[0]),
-                )
-            },
+            individual_se=standard_error(sweep.individual),
+            baseline={"Bagging": (float(sweep.bagging.mean()), float(standard_error(sweep.bagging)))},
             chosen=float(sweep.diversities[sweep.best]),
         ).plot(ax=ax)
         ax.set_title(sweep.title)
         if ax is not axes.flat[0]:
             ax.get_legend().remove()
-    save_figure(figure, setting.out / "figure2")
-
-
-def _standard_error(values: Array) -> Array:
-    return values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    return figure

@@ -46,14 +46,12 @@ class Instance:
     @property
     def shape(self) -> tuple[int, int, int]:
         """M, D and H."""
-        n_modules, n_features, width = self.decoders.shape
-        return n_modules, n_features, width
+        return self.decoders.shape[0], self.decoders.shape[1], self.decoders.shape[2]
 
     @property
     def one_module_limit(self) -> float:
         """M/(M-1): below it one module alone cannot drive the loss to minus infinity."""
-        n_modules = len(self.decoders)
-        return n_modules / (n_modules - 1)
+        return len(self.decoders) / (len(self.decoders) - 1)
 
     @property
     def outputs(self) -> Array:
@@ -65,15 +63,11 @@ class Instance:
         terms = linear_terms(self.decoders, self.encoders, self.covariance)
         return float(terms.ambiguity_loss(diversity))
 
-    def with_modules(self, decoders: Array, encoders: Array) -> Instance:
-        """The same data with other modules."""
-        return replace(self, decoders=decoders, encoders=encoders)
-
     def with_module(self, module: int, decoder: Array, encoder: Array) -> Instance:
         """The same with one module exchanged."""
         decoders, encoders = self.decoders.copy(), self.encoders.copy()
         decoders[module], encoders[module] = decoder, encoder
-        return self.with_modules(decoders, encoders)
+        return replace(self, decoders=decoders, encoders=encoders)
 
 
 def instances(count: int, *, singular: bool = False) -> Iterator[Instance]:
@@ -92,15 +86,3 @@ def instances(count: int, *, singular: bool = False) -> Iterator[Instance]:
         rows = (rng.standard_normal((N_ROWS, rank)) * sizes) @ mixing
         modules = random_modules(2 + int(rng.integers(3)), n_features, width, rng)
         yield Instance(rows - rows.mean(axis=0), *modules, rng)
-
-
-def scales(largest: float) -> Array:
-    """Sizes of random things, one for each decade from 0.01 to ``largest``."""
-    return 10.0 ** np.arange(-2, np.log10(largest) + 0.5)
-
-
-def fitted_exponent(points: Array, values: Array) -> float:
-    """Slope of a straight line through log(values) against log(points); NaN unless all are positive."""
-    if not np.all(values > 0.0):
-        return float("nan")
-    return float(np.polyfit(np.log(points), np.log(values), 1)[0])

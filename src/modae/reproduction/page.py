@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,12 @@ from modae.report.charts import Chart, Section, curves, level, line, section
 from modae.report.subject import Subject, make_subject
 from modae.report.summary import live_text
 from modae.report.trials import BAGGING, Trials, mean_and_error
-from modae.reproduction.findings import Setting
-from modae.reproduction.sweep import N_COMPONENTS, N_FOLDS, N_MODULES, Sweep, data_of, sweeps
-from modae.reproduction.verdicts import DIFFERS, REPRODUCED, UNCHECKED, Verdict
+from modae.reproduction import figure2
+from modae.reproduction.claims import DIFFERS, REPRODUCED, UNCHECKED, Verdict, counts
+from modae.reproduction.figure2 import N_COMPONENTS, N_FOLDS, N_MODULES, Sweep
+from modae.reproduction.run import Setting
 from modae.utils.arrays import Array
+from modae.utils.text import percent
 
 MOST_ROWS = 3000
 """Of each data set, for the pictures of its modules; errors come from the measurements on all rows."""
@@ -45,14 +46,14 @@ def make_page(verdicts: Sequence[Verdict], setting: Setting) -> Report:
     -------
     report : Report
     """
-    measured = _with_fewer_stops(sweeps(setting))
+    measured = _with_fewer_stops(figure2.sweeps(setting))
     first = measured[0]
     studies = [_study(sweep, setting) for sweep in measured]
+    scale, full = ("at the paper's scale", " --full") if setting.full else ("small samples", "")
     return Report(
         {
             "title": "Modular Autoencoders for Ensemble Feature Extraction, reproduced",
-            "subtitle": "Reeve and Brown, 2015: six data sets, "
-            + ("at the paper's scale" if setting.full else "small samples"),
+            "subtitle": f"Reeve and Brown, 2015: six data sets, {scale}",
             "summary": _words(measured),
             "numbers": _numbers(measured, verdicts),
             "diversities": [float(value) for value in first.diversities],
@@ -61,7 +62,10 @@ def make_page(verdicts: Sequence[Verdict], setting: Setting) -> Report:
             "overview": [_figure2(measured)],
             "studies": studies,
             "closing": [_claims(verdicts)],
-            "footer": _footer(setting),
+            "footer": [
+                f"Made by modae {__version__}: modae reproduce --report FILE{full}.",
+                "Everything is in this file: nothing is loaded from elsewhere.",
+            ],
         }
     )
 
@@ -72,17 +76,7 @@ def _with_fewer_stops(measured: Sequence[Sweep]) -> list[Sweep]:
     best = {sweep.best for sweep in measured}
     tenths = np.isclose(10 * values, np.round(10 * values))
     stops = [place for place, is_tenth in enumerate(tenths) if is_tenth or place in best]
-    return [
-        replace(
-            sweep,
-            diversities=sweep.diversities[stops],
-            ensemble=sweep.ensemble[:, stops],
-            individual=sweep.individual[:, stops],
-            faithfulness=sweep.faithfulness[:, stops],
-            redundancy=sweep.redundancy[:, stops],
-        )
-        for sweep in measured
-    ]
+    return [sweep.at(stops) for sweep in measured]
 
 
 def _words(measured: Sequence[Sweep]) -> list[str]:
@@ -101,17 +95,15 @@ def _words(measured: Sequence[Sweep]) -> list[str]:
 def _numbers(measured: Sequence[Sweep], verdicts: Sequence[Verdict]) -> list[dict[str, str]]:
     first = measured[0]
     error, plain = first.ensemble[:, first.best].mean(), first.ensemble[:, 0].mean()
-    below = sum(bool(s.ensemble[:, s.best].mean() < s.bagging.mean()) for s in measured)
-    counts = {
-        word: sum(v.verdict == word for v in verdicts) for word in (REPRODUCED, DIFFERS, UNCHECKED)
-    }
-    gains = [f"{s.title} {100 * (s.bagging - s.ensemble[:, s.best]).mean():+.1f}" for s in measured]
+    below = sum(bool(sweep.gain.mean() > 0.0) for sweep in measured)
+    counted = counts(verdicts)
+    gains = [f"{s.title} {100 * s.gain.mean():+.1f}" for s in measured]
     return [
         {
-            "value": f"{100 * error:.1f}%",
+            "value": percent(error),
             "label": f"error of the vote on {first.title} MNIST",
             "text": f"At diversity {first.diversities[first.best]:g}. With {PLAIN}: "
-            f"{100 * plain:.1f}%, Bagging Autoencoders: {100 * first.bagging.mean():.1f}%.",
+            f"{percent(plain)}, Bagging Autoencoders: {percent(first.bagging.mean())}.",
         },
         {
             "value": f"{below} of {len(measured)}",
@@ -119,9 +111,9 @@ def _numbers(measured: Sequence[Sweep], verdicts: Sequence[Verdict]) -> list[dic
             "text": f"Points gained at the best diversity of each: {', '.join(gains)}.",
         },
         {
-            "value": f"{counts[REPRODUCED]} of {len(verdicts)}",
+            "value": f"{counted[REPRODUCED]} of {len(verdicts)}",
             "label": "claims of the paper reproduced",
-            "text": f"{counts[DIFFERS]} differ, {counts[UNCHECKED]} cannot be checked: the table at "
+            "text": f"{counted[DIFFERS]} differ, {counted[UNCHECKED]} cannot be checked: the table at "
             "the end of the page has them all.",
         },
     ]
@@ -147,8 +139,8 @@ def _panel(sweep: Sweep) -> Chart:
         levels=[level(BAGGING, *map(float, bagging))],
         mark=sweep.best,
         summary=[
-            f"{sweep.title} at diversity {diversity:g}: ensemble {100 * both:.1f}%, one member "
-            f"{100 * alone:.1f}%, Bagging Autoencoders {100 * bagging[0]:.1f}%."
+            f"{sweep.title} at diversity {diversity:g}: ensemble {percent(both)}, one member "
+            f"{percent(alone)}, Bagging Autoencoders {percent(bagging[0])}."
             for diversity, both, alone in zip(sweep.diversities, ensemble[0], individual[0], strict=True)
         ],
     )
@@ -157,7 +149,8 @@ def _panel(sweep: Sweep) -> Chart:
 def _study(sweep: Sweep, setting: Setting) -> dict[str, Any]:
     """The modules of one data set, fitted to four fifths of its rows and shown on the others."""
     setting.tell(f"Page: {sweep.title}")
-    X, y = data_of(setting, sweep.name, MOST_ROWS)
+    n_samples = min(MOST_ROWS, figure2.n_images(setting, sweep.name))
+    X, y = figure2.load_images(setting, sweep.name, n_samples)
     train, test = next(StratifiedKFold(N_FOLDS, shuffle=True, random_state=0).split(X, y))
     best = float(sweep.diversities[sweep.best])
     extractor = LinearModularAutoencoder(N_MODULES, N_COMPONENTS, best, random_state=0).fit(X[train])
@@ -211,11 +204,3 @@ def _claims(verdicts: Sequence[Verdict]) -> Section:
     }
     words = "Each claim has a rule that says when it counts as reproduced: modae reproduce prints them."
     return section("claims", "What the paper claims", words, [chart])
-
-
-def _footer(setting: Setting) -> list[str]:
-    return [
-        f"Made by modae {__version__}: modae reproduce --report FILE"
-        + (" --full." if setting.full else "."),
-        "Everything is in this file: nothing is loaded from elsewhere.",
-    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from warnings import catch_warnings, filterwarnings
 
 import numpy as np
@@ -13,9 +14,12 @@ from modae.display import DecisionRegionDisplay, ModuleDensityDisplay
 from modae.display.style import pyplot
 from modae.ensembles.classifier import ModularClassifier
 from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.reproduction.findings import Finding, Setting
-from modae.reproduction.store import save_figure, save_json
+from modae.reproduction.claims import Finding
+from modae.reproduction.run import Setting
 from modae.utils.arrays import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MEANS = ((-2.0, -2.0 / 3.0), (0.0, 4.0 / 3.0), (2.0, -2.0 / 3.0))
 SPREAD = 1.0
@@ -37,9 +41,9 @@ def run(setting: Setting) -> list[Finding]:
     repetitions = 100 if setting.full else 20
     setting.tell(f"Section 5.1: {repetitions} mixtures of three clusters")
     errors = {lam: np.array([_error(lam, seed) for seed in range(repetitions)]) for lam in PAPER}
-    draw(setting)
-    save_json(
-        setting.out / "section51.json",
+    setting.save_figure("section51", draw())
+    setting.save_json(
+        "section51.json",
         {
             "means": MEANS,
             "standard_deviation": SPREAD,
@@ -48,11 +52,11 @@ def run(setting: Setting) -> list[Finding]:
         },
     )
     return [
-        _error_finding("section51-error-at-zero", 0.0, errors),
-        _error_finding("section51-error-at-half", 0.5, errors),
-        _identical_features(),
-        _separated_classes(),
-        _flat_boundary(),
+        check_error("section51-error-at-zero", 0.0, errors[0.0]),
+        check_error("section51-error-at-half", 0.5, errors[0.5]),
+        check_identical_features(),
+        check_separated_classes(),
+        check_boundary(),
     ]
 
 
@@ -67,29 +71,11 @@ def mixture(seed: int) -> tuple[Array, np.ndarray]:
 def fitted(diversity: float, seed: int) -> ModularClassifier:
     """Softmax regression on each of two features, probabilities averaged."""
     X, y = mixture(seed)
-    model = ModularClassifier(
-        LinearModularAutoencoder(2, 1, diversity, random_state=seed), LogisticRegression(), voting="soft"
-    )
+    extractor = LinearModularAutoencoder(2, 1, diversity, random_state=seed)
     with catch_warnings():
         filterwarnings("ignore", "diversity=0 makes all modules equal")
+        model = ModularClassifier(extractor, LogisticRegression(), voting="soft")
         return model.fit(X[:N_TRAIN], y[:N_TRAIN])
-
-
-def separation(seed: int = 0) -> Array:
-    """Area under the ROC curve of each pair of classes (1-2, 1-3, 2-3) along each feature, at 0.5."""
-    model = fitted(0.5, seed)
-    X, y = mixture(seed)
-    features = model.extractor_.transform_modules(X[N_TRAIN:])[:, :, 0]
-    labels = y[N_TRAIN:]
-    return np.array(
-        [[_area(each, labels, pair) for pair in ((1, 2), (1, 3), (2, 3))] for each in features]
-    )
-
-
-def _area(feature: Array, labels: np.ndarray, pair: tuple[int, int]) -> float:
-    chosen = np.isin(labels, pair)
-    area = float(roc_auc_score(labels[chosen] == pair[0], feature[chosen]))
-    return max(area, 1.0 - area)
 
 
 def _error(diversity: float, seed: int) -> float:
@@ -97,74 +83,82 @@ def _error(diversity: float, seed: int) -> float:
     return float(1.0 - fitted(diversity, seed).score(X[N_TRAIN:], y[N_TRAIN:]))
 
 
-def _error_finding(claim: str, diversity: float, errors: dict[float, Array]) -> Finding:
-    values = errors[diversity]
-    text = f"{100 * values.mean():.1f} +- {100 * values.std(ddof=1):.1f} % ({len(values)} mixtures)"
-    return Finding(claim, abs(values.mean() - PAPER[diversity]) <= TOLERANCE, text)
+def check_error(claim: str, diversity: float, errors: Array) -> Finding:
+    """The mean error over mixtures is near the paper's."""
+    text = f"{100 * errors.mean():.1f} +- {100 * errors.std(ddof=1):.1f} % ({len(errors)} mixtures)"
+    return Finding(claim, bool(abs(errors.mean() - PAPER[diversity]) <= TOLERANCE), text)
 
 
-def _identical_features(n_seeds: int = 5) -> Finding:
+def check_identical_features(n_seeds: int = 5) -> Finding:
     """At diversity 0 both features are the same, up to sign."""
     worst = 0.0
     for seed in range(n_seeds):
-        model = fitted(0.0, seed)
-        first, second = model.extractor_.transform_modules(mixture(seed)[0])[:, :, 0]
+        first, second = fitted(0.0, seed).extractor_.transform_modules(mixture(seed)[0])[:, :, 0]
         worst = max(worst, 1.0 - abs(float(np.corrcoef(first, second)[0, 1])))
     text = f"correlation of the two features: 1 to {max(worst, 1e-16):.0e}"
     return Finding("section51-identical-at-zero", worst < 1e-9, text)
 
 
-def _separated_classes(n_seeds: int = 10) -> Finding:
+def separation(seed: int = 0) -> Array:
+    """Area under the ROC curve of each pair of classes (1-2, 1-3, 2-3) along each feature, at 0.5."""
+    X, y = mixture(seed)
+    labels = y[N_TRAIN:]
+    areas = np.empty((2, 3))
+    for module, feature in enumerate(fitted(0.5, seed).extractor_.transform_modules(X[N_TRAIN:])):
+        for column, pair in enumerate(((1, 2), (1, 3), (2, 3))):
+            chosen = np.isin(labels, pair)
+            area = roc_auc_score(labels[chosen] == pair[0], feature[chosen, 0])
+            areas[module, column] = max(area, 1.0 - area)
+    return areas
+
+
+def check_separated_classes(n_seeds: int = 10) -> Finding:
     """At 0.5 one feature sets class 1 apart from 2 and 3 together, the other class 3 from 1 and 2."""
-    # Pairs 1-2, 1-3, 2-3: a feature that sets class 1 apart leaves 2-3 together, and so on.
-    seen = np.array(
-        [[_apart_and_together(separation(seed), pair) for pair in (2, 0)] for seed in range(n_seeds)]
-    )
-    apart, together = seen[:, :, 0], seen[:, :, 1]
+    apart, together = np.empty((n_seeds, 2)), np.empty((n_seeds, 2))
+    for seed in range(n_seeds):
+        areas = separation(seed)
+        # Pairs 1-2, 1-3, 2-3: a feature that sets class 1 apart leaves 2-3 together, and so on. For
+        # each of the two pairs take the feature that mixes it most.
+        for column, pair in enumerate((2, 0)):
+            feature = areas[areas[:, pair].argmin()]
+            together[seed, column] = feature[pair]
+            apart[seed, column] = np.delete(feature, pair).min()
     holds = ((apart > APART) & (together < TOGETHER)).all(axis=1)
     text = f"{holds.sum()} of {n_seeds} mixtures; areas from {apart.min():.2f} apart, up to"
     claim = "section51-which-class-each-feature-separates"
     return Finding(claim, bool(holds.all()), f"{text} {together.max():.2f} together")
 
 
-def _apart_and_together(areas: Array, pair: int) -> tuple[float, float]:
-    """Of the feature that mixes this pair most: the least area of the other pairs, and that of it."""
-    feature = areas[:, pair].argmin()
-    return float(np.delete(areas[feature], pair).min()), float(areas[feature, pair])
+def check_boundary(seed: int = 0, side: int = 80) -> Finding:
+    """At 0 the regions are strips across one direction; at 0.5 they are not.
+
+    Counted are the classes met on a line across the first encoder: one if the label depends on the
+    first feature alone.
+    """
+    most, steps = {}, np.linspace(-4.0, 4.0, side)
+    for diversity in PAPER:
+        model = fitted(diversity, seed)
+        encoder = model.extractor_.encoders_[0, 0]
+        along = encoder / np.linalg.norm(encoder)
+        across = np.array([-along[1], along[0]])
+        grid = steps[:, None, None] * along + steps[None, :, None] * across
+        labels = model.predict(grid.reshape(-1, 2)).reshape(side, side)
+        most[diversity] = max(len(np.unique(line)) for line in labels)
+    text = f"classes on a line across the first feature: {most[0.0]} at 0, {most[0.5]} at 0.5"
+    return Finding("section51-boundary", most[0.0] <= 1 < most[0.5], text)
 
 
-def _flat_boundary(seed: int = 0, side: int = 80) -> Finding:
-    """At 0 the regions are strips across one direction; at 0.5 they are not."""
-    corners = {lam: _distinct_orders(fitted(lam, seed), side) for lam in PAPER}
-    holds = corners[0.0] <= 1 < corners[0.5]
-    text = f"classes on a line across the first feature: {corners[0.0]} at 0, {corners[0.5]} at 0.5"
-    return Finding("section51-boundary", holds, text)
-
-
-def _distinct_orders(model: ModularClassifier, side: int) -> int:
-    """Most classes met on a line across the first encoder: 1 if the label depends on it alone."""
-    encoder = model.extractor_.encoders_[0, 0]
-    along = encoder / np.linalg.norm(encoder)
-    across = np.array([-along[1], along[0]])
-    steps = np.linspace(-4.0, 4.0, side)
-    grid = steps[:, None, None] * along + steps[None, :, None] * across
-    labels = model.predict(grid.reshape(-1, 2)).reshape(side, side)
-    return max(len(np.unique(line)) for line in labels)
-
-
-def draw(setting: Setting, seed: int = 0) -> None:
+def draw(seed: int = 0) -> Figure:
     """Projected class densities (two panels for each diversity) and both decision boundaries."""
     X, y = mixture(seed)
     figure = pyplot().figure(figsize=(12, 7), layout="constrained")
-    axes = figure.subplots(2, 3)
-    for (diversity, _), line in zip(PAPER.items(), axes, strict=True):
+    for diversity, line in zip(PAPER, figure.subplots(2, 3), strict=True):
         model = fitted(diversity, seed)
         ModuleDensityDisplay.from_estimator(model, X[:N_TRAIN], y[:N_TRAIN], ax=line[:2])
         DecisionRegionDisplay.from_estimator(model, X[:N_TRAIN], y[:N_TRAIN], ax=line[2])
-        for module, ax in enumerate(line[:2]):
-            ax.set_title(f"diversity {diversity:g}: feature {module + 1}")
-            ax.set_xlabel("value of the feature")
+        for module, ax in enumerate(line[:2], start=1):
+            ax.set(title=f"diversity {diversity:g}: feature {module}", xlabel="value of the feature")
         error = 1.0 - model.score(X[N_TRAIN:], y[N_TRAIN:])
         line[2].set(xlabel="first coordinate", ylabel="second coordinate")
         line[2].set_title(f"diversity {diversity:g}: decision regions, error {error:.1%}")
-    save_figure(figure, setting.out / "section51")
+    return figure

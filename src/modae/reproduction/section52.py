@@ -2,60 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from scipy.stats import spearmanr
 
 from modae.display.style import BAND_OPACITY, BLUE, RED, open_frame, pyplot
-from modae.reproduction.findings import Finding, Setting
-from modae.reproduction.store import save_figure, save_json
-from modae.reproduction.sweep import Sweep, sweeps
+from modae.reproduction.claims import Finding
+from modae.reproduction.figure2 import Sweep, sweeps
+from modae.reproduction.run import Setting
 from modae.utils.arrays import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 STRONG = 0.9
 """Rank correlation with diversity that counts as rising or falling throughout."""
 
 CURVES = {
-    "faithfulness": "distance correlation with the data",
-    "redundancy": "distance correlation between modules",
+    "faithfulness": ("distance correlation with the data", BLUE),
+    "redundancy": ("distance correlation between modules", RED),
 }
 
 
 def run(setting: Setting) -> list[Finding]:
     """Draw ``section52.png``, write ``section52.json``, judge the claims."""
     measured = sweeps(setting)
-    draw(measured, setting)
-    save_json(setting.out / "section52.json", {sweep.name: row(sweep) for sweep in measured})
+    setting.save_figure("section52", draw(measured))
+    setting.save_json("section52.json", {sweep.name: row(sweep) for sweep in measured})
     return judge(measured)
 
 
 def judge(measured: list[Sweep]) -> list[Finding]:
     """Individual error rises, the ensemble's falls at first, both correlations fall."""
-    rises = {sweep.title: _trend(sweep, sweep.individual.mean(axis=0)) for sweep in measured}
-    faithful = {sweep.title: -_trend(sweep, sweep.faithfulness[1, :, 0]) for sweep in measured}
-    redundant = {sweep.title: -_trend(sweep, sweep.redundancy[1, :, 0]) for sweep in measured}
+    gained = {s.title: float((s.ensemble[:, 0] - s.ensemble[:, s.best]).mean()) for s in measured}
+    least = min(gained, key=lambda name: gained[name])
+    text = f"error at 0 minus least error: {100 * gained[least]:.1f} points or more ({least})"
     return [
-        _trend_finding("section52-individual-error-rises", rises, 1.0),
-        _ensemble_falls(measured),
-        _trend_finding("section52-faithfulness-falls", faithful, -1.0),
-        _trend_finding("section52-redundancy-falls", redundant, -1.0),
+        _trend("section52-individual-error-rises", measured, lambda s: s.individual.mean(axis=0), 1.0),
+        Finding("section52-ensemble-error-falls", gained[least] > 0.0, text),
+        _trend("section52-faithfulness-falls", measured, lambda s: s.faithfulness[1, :, 0], -1.0),
+        _trend("section52-redundancy-falls", measured, lambda s: s.redundancy[1, :, 0], -1.0),
     ]
 
 
-def _trend(sweep: Sweep, values: Array) -> float:
-    return float(spearmanr(sweep.diversities, values).statistic)
-
-
-def _trend_finding(claim: str, strengths: dict[str, float], sign: float) -> Finding:
-    strong = [value > STRONG for value in strengths.values()]
-    least = min(strengths, key=lambda name: strengths[name])
-    text = f"{sum(strong)} of {len(strong)}; weakest rank correlation: {least}"
-    return Finding(claim, all(strong), f"{text}, {sign * strengths[least]:+.3f}")
-
-
-def _ensemble_falls(measured: list[Sweep]) -> Finding:
-    falls = {s.title: float((s.ensemble[:, 0] - s.ensemble[:, s.best]).mean()) for s in measured}
-    least = min(falls, key=lambda name: falls[name])
-    text = f"error at 0 minus least error: {100 * falls[least]:.1f} points or more ({least})"
-    return Finding("section52-ensemble-error-falls", falls[least] > 0.0, text)
+def _trend(claim: str, measured: list[Sweep], curve: Callable[[Sweep], Array], sign: float) -> Finding:
+    """Whether a curve rises (sign 1) or falls (-1) with diversity on every data set."""
+    found = {s.title: float(spearmanr(s.diversities, curve(s)).statistic) for s in measured}
+    strong = [sign * value > STRONG for value in found.values()]
+    weakest = min(found, key=lambda name: sign * found[name])
+    text = f"{sum(strong)} of {len(strong)}; weakest rank correlation: {weakest}"
+    return Finding(claim, all(strong), f"{text}, {found[weakest]:+.3f}")
 
 
 def row(sweep: Sweep) -> dict[str, object]:
@@ -69,21 +66,20 @@ def row(sweep: Sweep) -> dict[str, object]:
     }
 
 
-def draw(measured: list[Sweep], setting: Setting) -> None:
+def draw(measured: list[Sweep]) -> Figure:
     """Six panels with the two distance correlations, on training rows (dashed) and on others."""
     figure, axes = pyplot().subplots(2, 3, figsize=(12, 7), layout="constrained", sharey=True)
     for sweep, ax in zip(measured, axes.flat, strict=True):
-        for name, colour in (("faithfulness", BLUE), ("redundancy", RED)):
-            for part, style in enumerate(("--", "-")):
+        for name, (words, colour) in CURVES.items():
+            for part, rows, style in ((0, "training", "--"), (1, "test", "-")):
                 value, error = getattr(sweep, name)[part].T
-                words = f"{CURVES[name]}, {('training', 'test')[part]} rows"
-                ax.plot(sweep.diversities, value, style, color=colour, label=words)
+                ax.plot(sweep.diversities, value, style, color=colour, label=f"{words}, {rows} rows")
                 ax.fill_between(
                     sweep.diversities, value - error, value + error, color=colour, alpha=BAND_OPACITY
                 )
         ax.set(title=sweep.title, xlabel="diversity", ylim=(0, 1.02))
         open_frame(ax)
-    axes[0, 0].set_ylabel("mean distance correlation")
-    axes[1, 0].set_ylabel("mean distance correlation")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("mean distance correlation")
     axes[0, 0].legend(fontsize="small", loc="lower left")
-    save_figure(figure, setting.out / "section52")
+    return figure

@@ -8,39 +8,34 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from modae.datasets import load_benchmark
 from modae.ensembles.classifier import ModularClassifier
 from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.reproduction.figure2 import CLEARLY, margin
-from modae.reproduction.findings import Finding, Setting
-from modae.reproduction.store import save_json
-from modae.reproduction.sweep import EMBEDDED_DIGITS
+from modae.reproduction.claims import Finding
+from modae.reproduction.figure2 import CLEARLY, load_images, margin, n_images
+from modae.reproduction.run import Setting
 from modae.utils.arrays import Array
 
 DIVERSITY = 0.7
 LABELLED = 500
 """Rows with labels; the extractor has seen all rows, without."""
 
-LOOPS = (0, 6, 8, 9)
 TASKS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "which digit": lambda y: y,
-    "has a loop": lambda y: np.isin(y, LOOPS),
+    "has a loop": lambda y: np.isin(y, (0, 6, 8, 9)),
 }
 
 
 def run(setting: Setting) -> list[Finding]:
     """Two tasks on the features of one extractor, fitted once to unlabelled digits."""
-    most = EMBEDDED_DIGITS if setting.source == "embedded" else 12_000
-    n_samples = most if setting.full else 3_000
+    n_samples = n_images(setting, "basic")
     setting.tell(f"Transfer: one extractor of {n_samples:,} unlabelled digits, two tasks")
-    X, y = load_benchmark("basic", n_samples, source=setting.source, random_state=0, return_X_y=True)
+    X, y = load_images(setting, "basic", n_samples)
     extractor = LinearModularAutoencoder(10, 10, DIVERSITY, random_state=0).fit(X)
     before = extractor.encoders_.copy()
     repetitions = 20 if setting.full else 10
     errors = {task: paired_errors(extractor, X, label(y), repetitions) for task, label in TASKS.items()}
-    save_json(setting.out / "transfer.json", {task: each.tolist() for task, each in errors.items()})
-    unchanged = bool(np.array_equal(before, extractor.encoders_))
-    return [_two_tasks(errors, unchanged)]
+    setting.save_json("transfer.json", {task: each.tolist() for task, each in errors.items()})
+    return [judge(errors, unchanged=np.array_equal(before, extractor.encoders_))]
 
 
 def paired_errors(extractor: LinearModularAutoencoder, X: Array, y: np.ndarray, n: int) -> Array:
@@ -56,11 +51,11 @@ def paired_errors(extractor: LinearModularAutoencoder, X: Array, y: np.ndarray, 
     )
 
 
-def _two_tasks(errors: dict[str, Array], unchanged: bool) -> Finding:
-    gains = {task: margin(each[:, 1] - each[:, 0]) for task, each in errors.items()}
+def judge(errors: dict[str, Array], *, unchanged: bool) -> Finding:
+    """Both tasks gain clearly, and the extractor was not trained again."""
+    gains = [margin(each[:, 1] - each[:, 0]) for each in errors.values()]
     words = "; ".join(
         f"{task}: {100 * each[:, 0].mean():.1f} % (PCA {100 * each[:, 1].mean():.1f} %)"
         for task, each in errors.items()
     )
-    holds = unchanged and all(value > CLEARLY for value in gains.values())
-    return Finding("transfer-two-tasks", holds, words)
+    return Finding("transfer-two-tasks", unchanged and min(gains) > CLEARLY, words)

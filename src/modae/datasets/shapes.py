@@ -1,4 +1,7 @@
-r"""White regions: convex, or not?
+r"""Shapes in two classes: rectangles, tall or wide, and white regions, convex or not.
+
+A rectangle is an outline, one pixel wide. Its sides are uniform in 1 to 28 pixels, refused when they
+differ by less than three, and its position is uniform among those where it fits.
 
 A convex region is the intersection of half-planes that are placed one after the other. A half-plane is
 one side of a line, whose direction is uniform and whose distance from the centre is uniform among the
@@ -21,11 +24,13 @@ from numpy.typing import NDArray
 from scipy.fft import irfft2, rfft2
 
 from modae.datasets.digits import SIDE
-from modae.datasets.rectangles import balanced_labels
 from modae.utils.arrays import Array, Indices
 
 Masks: TypeAlias = NDArray[np.bool_]
 """A stack of images (n, 28, 28), True where white."""
+
+LEAST_DIFFERENCE = 3
+"""Pixels by which the sides of a rectangle differ at least."""
 
 CONVEX_RATE, CONVEX_LEAST_PIXELS = 0.195, 19
 PART_RATE, PART_LEAST_PIXELS = 0.07, 10
@@ -33,6 +38,50 @@ FEWEST_PARTS, MOST_PARTS = 2, 4
 
 _BATCH = 1000
 """Regions that grow together. Another number would give other images."""
+
+
+def balanced_labels(n_samples: int, rng: np.random.RandomState) -> Indices:
+    """As many 0 as 1, in random order; the odd one by lot."""
+    return rng.permutation((np.arange(n_samples) + rng.randint(2)) % 2)
+
+
+def make_rectangles(n_samples: int, rng: np.random.RandomState) -> tuple[Array, Indices]:
+    """Draw white one-pixel outlines of rectangles, half of them tall (1) and half wide (0).
+
+    Sizes are drawn from the list of the allowed ones, which is the same as drawing and refusing.
+
+    Parameters
+    ----------
+    n_samples : int
+        With an odd number there is one more of one class, by lot.
+    rng : RandomState
+
+    Returns
+    -------
+    images : ndarray of shape (n_samples, 28, 28), float32
+    tall : ndarray of shape (n_samples,), of 0 and 1
+    """
+    tall = balanced_labels(n_samples, rng)
+    sides = np.mgrid[1 : SIDE + 1, 1 : SIDE + 1].reshape(2, -1)
+    allowed = sides[:, sides[1] - sides[0] >= LEAST_DIFFERENCE]
+    short, long = allowed[:, rng.randint(allowed.shape[1], size=n_samples)]
+    height, width = np.where(tall, (long, short), (short, long))
+    top = rng.randint(SIDE - height + 1)
+    left = rng.randint(SIDE - width + 1)
+    return outlines(top, left, height, width), tall
+
+
+def outlines(top: Indices, left: Indices, height: Indices, width: Indices) -> Array:
+    """Images of rectangles with the given upper left pixel and sides, all of shape (n,).
+
+    A pixel is on the outline if it is in the rectangle and in its first or last row or column.
+    """
+    rows, columns = np.arange(SIDE)[:, None], np.arange(SIDE)
+    top, left, height, width = (each[:, None, None] for each in (top, left, height, width))
+    bottom, right = top + height - 1, left + width - 1
+    inside = (rows >= top) & (rows <= bottom) & (columns >= left) & (columns <= right)
+    edge = (rows == top) | (rows == bottom) | (columns == left) | (columns == right)
+    return (inside & edge).astype(np.float32)
 
 
 def make_convex(n_samples: int, rng: np.random.RandomState) -> tuple[Array, Indices]:
@@ -87,7 +136,9 @@ def nonconvex_unions(n_regions: int, rng: np.random.RandomState) -> Masks:
     regions = np.empty((n_regions, SIDE, SIDE), dtype=bool)
     missing = np.arange(n_regions)
     while len(missing):
-        regions[missing] = _unions(len(missing), rng)
+        n_parts = rng.randint(FEWEST_PARTS, MOST_PARTS + 1, size=len(missing))
+        parts = intersections(n_parts.sum(), PART_RATE, PART_LEAST_PIXELS, rng)
+        regions[missing] = np.logical_or.reduceat(parts, np.cumsum(n_parts) - n_parts, axis=0)
         missing = missing[~has_gap(regions[missing])]
     return regions
 
@@ -102,7 +153,7 @@ def has_gap(regions: Masks) -> NDArray[np.bool_]:
     Examples
     --------
     >>> import numpy as np
-    >>> from modae.datasets.convex import has_gap
+    >>> from modae.datasets.shapes import has_gap
     >>> full, ring = np.ones((2, 28, 28), dtype=bool)
     >>> ring[10:12, 10:12] = False
     >>> has_gap(np.array([full, ring]))
@@ -114,10 +165,3 @@ def has_gap(regions: Masks) -> NDArray[np.bool_]:
     pairs = irfft2(transform * transform, s=room)[:, ::2, ::2]
     gaps = (pairs > 0.5) & ~regions
     return gaps.reshape(len(regions), height * width).any(axis=1)
-
-
-def _unions(n_regions: int, rng: np.random.RandomState) -> Masks:
-    """Of as many sets each as a uniform number says."""
-    n_parts = rng.randint(FEWEST_PARTS, MOST_PARTS + 1, size=n_regions)
-    parts = intersections(n_parts.sum(), PART_RATE, PART_LEAST_PIXELS, rng)
-    return np.logical_or.reduceat(parts, np.cumsum(n_parts) - n_parts, axis=0)

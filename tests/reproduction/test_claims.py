@@ -7,19 +7,19 @@ from importlib.resources import files
 
 import pytest
 
-from modae.reproduction import verdicts
-from modae.reproduction.findings import Finding
-from modae.reproduction.run import PARTS
-from modae.reproduction.verdicts import (
+from modae.reproduction import claims as claims_file
+from modae.reproduction.claims import (
     DIFFERS,
     REPRODUCED,
     UNCHECKED,
     Claim,
+    Finding,
     Verdict,
     claims,
     compare,
-    summary,
+    counts,
 )
+from modae.reproduction.run import PARTS
 
 CLAIMS = claims()
 FILE = files("modae.reproduction").joinpath("expected.toml").read_text(encoding="utf-8")
@@ -70,7 +70,7 @@ def one_claim(monkeypatch):
 
     def use(**changes):
         claim = replace(Claim("it", "figure2", "Section 1", "so", "is it so", REPRODUCED), **changes)
-        monkeypatch.setattr(verdicts, "claims", lambda part=None: [claim])
+        monkeypatch.setattr(claims_file, "claims", lambda part=None: [claim])
         return claim
 
     return use
@@ -140,8 +140,8 @@ def test_a_verdict_as_json_has_the_claim_and_the_value():
         assert (entry["measured"], entry["verdict"], entry["expected"]) == ("0.5", DIFFERS, REPRODUCED)
 
 
-def test_the_summary_counts_each_kind(one_claim):
+def test_each_kind_is_counted(one_claim):
     claim = one_claim()
     found = [Verdict(claim, "", kind, kind) for kind in (DIFFERS, REPRODUCED, REPRODUCED, UNCHECKED)]
-    assert summary(found) == "reproduced: 2, differs: 1, cannot be checked: 1"
-    assert summary(found[1:3]) == "reproduced: 2, differs: 0, cannot be checked: 0"
+    assert counts(found) == {REPRODUCED: 2, DIFFERS: 1, UNCHECKED: 1}
+    assert counts(found[1:3]) == {REPRODUCED: 2, DIFFERS: 0, UNCHECKED: 0}

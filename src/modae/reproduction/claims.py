@@ -7,11 +7,29 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
-from modae.reproduction.findings import Finding
+import numpy as np
 
 REPRODUCED, DIFFERS, UNCHECKED = "reproduced", "differs", "cannot be checked"
+
+
+class Finding(NamedTuple):
+    """The answer to one claim of the paper.
+
+    Parameters
+    ----------
+    claim : str
+        Its name in ``expected.toml``, which holds the paper's words and the rule of the check.
+    holds : bool
+        Whether the rule came out.
+    measured : str
+        Our value, in words and figures, on one line.
+    """
+
+    claim: str
+    holds: bool | np.bool_
+    measured: str
 
 
 @dataclass(frozen=True)
@@ -59,8 +77,7 @@ class Verdict:
 def claims(part: str | None = None) -> list[Claim]:
     """All claims, or those of one part, in the order of the file."""
     text = files("modae.reproduction").joinpath("expected.toml").read_text(encoding="utf-8")
-    table = tomllib.loads(text)
-    known = [Claim(name=name, **fields) for name, fields in table.items()]
+    known = [Claim(name=name, **fields) for name, fields in tomllib.loads(text).items()]
     return [claim for claim in known if part in (None, claim.part)]
 
 
@@ -70,23 +87,22 @@ def compare(part: str, findings: Iterable[Finding], *, full: bool) -> list[Verdi
     Every finding must have a claim, and every claim that can be checked a finding.
     """
     found = {finding.claim: finding for finding in findings}
-    known = claims(part)
-    stray = set(found) - {claim.name for claim in known}
-    if stray:
-        raise ValueError(f"findings without a claim in expected.toml: {sorted(stray)}")
-    return [_verdict(claim, found.get(claim.name), full) for claim in known]
+    verdicts = []
+    for claim in claims(part):
+        finding, expected = found.pop(claim.name, None), claim.expected(full)
+        if expected == UNCHECKED:
+            verdicts.append(Verdict(claim, finding.measured if finding else "", UNCHECKED, expected))
+        elif finding is None:
+            raise ValueError(f"{part} has no finding for its claim {claim.name!r}")
+        else:
+            verdict = REPRODUCED if finding.holds else DIFFERS
+            verdicts.append(Verdict(claim, finding.measured, verdict, expected))
+    if found:
+        raise ValueError(f"findings without a claim in expected.toml: {sorted(found)}")
+    return verdicts
 
 
-def _verdict(claim: Claim, finding: Finding | None, full: bool) -> Verdict:
-    expected = claim.expected(full)
-    if expected == UNCHECKED:
-        return Verdict(claim, finding.measured if finding else "", UNCHECKED, expected)
-    if finding is None:
-        raise ValueError(f"{claim.part} has no finding for its claim {claim.name!r}")
-    return Verdict(claim, finding.measured, REPRODUCED if finding.holds else DIFFERS, expected)
-
-
-def summary(verdicts: Sequence[Verdict]) -> str:
-    """How many of each, in one line."""
-    counts = Counter(verdict.verdict for verdict in verdicts)
-    return ", ".join(f"{word}: {counts[word]}" for word in (REPRODUCED, DIFFERS, UNCHECKED))
+def counts(verdicts: Sequence[Verdict]) -> dict[str, int]:
+    """How many of each kind."""
+    counted = Counter(verdict.verdict for verdict in verdicts)
+    return {word: counted[word] for word in (REPRODUCED, DIFFERS, UNCHECKED)}

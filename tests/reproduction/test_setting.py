@@ -9,8 +9,8 @@ import matplotlib.pyplot as plt
 import pytest
 
 import modae
-from modae.reproduction import store
-from modae.reproduction.store import remembered, save_figure, save_json
+from modae.reproduction import run
+from modae.reproduction.run import Setting
 
 
 class Counted:
@@ -27,6 +27,11 @@ class Counted:
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "measured" / "part.json"
+
+
+def remembered(path, question, answer):
+    """As a part asks for it: the folder of the run, and the name of the file."""
+    return Setting(path.parents[1]).remembered(path.stem, question, answer)
 
 
 def names(folder):
@@ -64,7 +69,7 @@ def test_another_question_is_asked_again_and_its_answer_kept(path, other):
 
 def test_another_version_of_the_library_asks_again(path, monkeypatch):
     remembered(path, {}, Counted("old"))
-    monkeypatch.setattr(store, "__version__", "another")
+    monkeypatch.setattr(run, "__version__", "another")
     assert remembered(path, {}, Counted("new")) == "new"
 
 
@@ -130,7 +135,7 @@ def test_an_answer_that_is_not_json_leaves_the_old_file_and_no_litter(path):
 
 
 def test_json_is_whole_readable_and_ends_with_a_newline(tmp_path):
-    save_json(tmp_path / "numbers.json", {"words": "é", "numbers": [1 / 3, 2]})
+    Setting(tmp_path).save_json("numbers.json", {"words": "é", "numbers": [1 / 3, 2]})
     text = (tmp_path / "numbers.json").read_text(encoding="utf-8")
     assert json.loads(text) == {"words": "é", "numbers": [1 / 3, 2]}
     assert text.endswith("}\n")
@@ -140,7 +145,7 @@ def test_json_is_whole_readable_and_ends_with_a_newline(tmp_path):
 def test_a_figure_becomes_png_and_svg_and_is_closed(tmp_path):
     figure, axes = plt.subplots()
     axes.plot([1, 2, 3])
-    save_figure(figure, tmp_path / "picture")
+    Setting(tmp_path).save_figure("picture", figure)
     assert names(tmp_path) == ["picture.png", "picture.svg"]
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG\r\n")
     assert ET.parse(tmp_path / "picture.svg").getroot().tag == "{http://www.w3.org/2000/svg}svg"
