@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import modae
-from deep.parts import X, autoencoder
+from deep.parts import X, assert_equal, autoencoder, global_states, noisy_encoder
 
 
 @pytest.mark.parametrize(("n_rows", "fraction"), [(2, 0.9), (3, 0.9), (10, 0.99)])
@@ -71,7 +71,7 @@ def test_a_checkpoint_that_cannot_be_written_keeps_the_epochs(tmp_path, monkeypa
         if estimator.n_epochs_ == 2:
             raise OSError("no space left")
 
-    monkeypatch.setattr("modae.files.api.save", full)
+    monkeypatch.setattr("modae.deep.base.save", full)
     with pytest.raises(OSError, match="no space"):
         model.fit(X)
     monkeypatch.undo()
@@ -79,6 +79,16 @@ def test_a_checkpoint_that_cannot_be_written_keeps_the_epochs(tmp_path, monkeypa
     whole = autoencoder(max_epochs=4).fit(X)
     resumed = model.set_params(checkpoint=None).resume(X)
     np.testing.assert_array_equal(resumed.transform(X), whole.transform(X))
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_the_global_generators(tmp_path):
+    missing = tmp_path / "missing" / "run.modae"
+    model = autoencoder(encoder=noisy_encoder, decoder=torch.nn.Linear, checkpoint=missing)
+    before = global_states()
+    with pytest.raises(OSError, match="missing"):
+        model.fit(X)
+    assert_equal(global_states(), before)
+    assert model.n_epochs_ == 1
 
 
 def with_constants(n_features, n_components):

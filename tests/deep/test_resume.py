@@ -197,14 +197,12 @@ def test_a_checkpoint_resumes_to_the_bits_of_an_uninterrupted_training(tmp_path,
     whole = autoencoder(max_epochs=5, **kind).fit(X)
     model = autoencoder(max_epochs=5, checkpoint=path, **kind)
 
-    save = modae.save
-
     def interrupt(estimator, path):
-        save(estimator, path)
+        modae.save(estimator, path)
         if estimator.n_epochs_ == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("modae.files.api.save", interrupt)
+    monkeypatch.setattr("modae.deep.base.save", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
     monkeypatch.undo()

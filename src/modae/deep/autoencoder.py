@@ -9,9 +9,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils import check_array
 
 from modae.data import rows_of
-from modae.data.rows import Rows
 from modae.deep.base import DeepModules, as_tuple
-from modae.deep.model import TrainedModel
 from modae.linear.notebook import modules_text
 from modae.utils.arrays import Array, apart, side_by_side
 from modae.utils.parameters import check_count, resolved_components
@@ -193,7 +191,7 @@ class ModularAutoencoder(TransformerMixin, DeepModules):
         -------
         codes : ndarray of shape (n_modules, n_samples, n_components)
         """
-        return self._model().codes(rows_of(X, self))
+        return self._model().outputs(rows_of(X, self), "encode")
 
     def inverse_transform(self, X: Any) -> Array:
         """Mean reconstruction from the codes of all modules.
@@ -279,20 +277,17 @@ class ModularAutoencoder(TransformerMixin, DeepModules):
     def _network_arguments(self, n_features: int, targets: np.ndarray | None) -> dict[str, Any]:
         if self.n_components is not None:
             check_count("n_components", self.n_components)
-        sizes: dict[str, Any] = {
+        return {
             "n_features": n_features,
             "n_components": int(resolved_components(self.n_components, n_features)),
+            "hidden_layer_sizes": as_tuple(self.hidden_layer_sizes),
+            "activation": self.activation,
+            "encoder": self.encoder,
+            "decoder": self.decoder,
         }
-        if self.encoder is not None or self.decoder is not None:
-            return {**sizes, "encoder": self.encoder, "decoder": self.decoder}
-        hidden = as_tuple(self.hidden_layer_sizes)
-        return {**sizes, "hidden_layer_sizes": hidden, "activation": self.activation}
 
     def _objective(self) -> dict[str, Any]:
         return {"diversity": float(self.diversity), "loss": "squared_error", "average": "probability"}
-
-    def _validated_targets(self, y: Any, rows: Rows, start: TrainedModel | None, classes: Any) -> None:
-        return None
 
     def _key_figures(self) -> dict[str, str]:
         model = self._model()

@@ -17,9 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from modae.data import rows_of
 from modae.data.rows import Rows
 from modae.deep.batches import Scaling
-from modae.deep.model import TrainedModel
+from modae.deep.model import TrainedModel, TrainingState
 from modae.deep.options import check_training_parameters
-from modae.deep.training import TrainingState, diverged, train, training_rows
+from modae.deep.training import train
+from modae.files.api import save
 from modae.linear.notebook import KeyFigures
 from modae.utils.progress import progress_bar
 
@@ -145,19 +146,14 @@ class DeepModules(KeyFigures, BaseEstimator):
             if targets is not None and model.target_scaling is not None:
                 targets = targets.reshape(len(targets), -1)
             data, validate = model.data(rows, targets), bool(self.early_stopping) and not stream
-            states = train(
-                model.new_network(), data, model.objective, self, model.state,
-                until=until, unit=model.unit, validate=validate, stream=stream, draws=model.draws,
-            )  # fmt: skip
-            n_left = max(0, until - model.state.epoch)
-            with progress_bar("training", n_left, shown=self.verbose) as advance:
-                for state in states:
-                    model = self._fitted = replace(model, state=state)
-                    self._write_checkpoint()
+            epochs = train(model, data, self, until=until, validate=validate, stream=stream)
+            n_steps = max(0, until - model.state.epoch) + 1  # the last one measures all losses
+            with progress_bar("training", n_steps, shown=self.verbose) as advance:
+                for trained in epochs:
+                    self._fitted = trained
+                    if self.checkpoint is not None:
+                        save(self, self.checkpoint)
                     advance()
-            chosen, _ = training_rows(data.n_rows, model.state.seed, self, validate=validate)
-            self._fitted = self._measured(model, model.losses(data, chosen))
-            self._write_checkpoint()  # with the losses that were just measured
         return self
 
     def _initial_model(
@@ -188,15 +184,6 @@ class DeepModules(KeyFigures, BaseEstimator):
             state=state,
         )
 
-    def _measured(self, model: TrainedModel, losses: np.ndarray) -> TrainedModel:
-        """The model with the mean losses of the rows as its own. Its last step may have been bad."""
-        members, of_mean = (float(term) for term in losses.mean(axis=1))
-        model = replace(model, final={"members": members, "of_mean": of_mean})
-        if not np.isfinite([members, of_mean]).all():
-            terms = [model.terms["loss"], members, of_mean]
-            raise diverged(model.state.epoch, terms, "is not finite")
-        return model
-
     @contextmanager
     def _unchanged_on_failure(self) -> Iterator[None]:
         """All attributes as they were, but for whole epochs before an interruption or a full disk."""
@@ -209,12 +196,6 @@ class DeepModules(KeyFigures, BaseEstimator):
                 self.__dict__.clear()
                 self.__dict__.update(before)
             raise
-
-    def _write_checkpoint(self) -> None:
-        from modae.files.api import save  # its layouts of deep estimators import this file
-
-        if self.checkpoint is not None:
-            save(self, self.checkpoint)
 
     def _key_figures(self) -> dict[str, str]:
         model, terms = self._model(), self._model().terms
@@ -245,11 +226,11 @@ class DeepModules(KeyFigures, BaseEstimator):
     def _objective(self) -> dict[str, Any]:
         """Diversity, loss and average, see :func:`modae.deep.loss.modular_loss`."""
 
-    @abstractmethod
     def _validated_targets(
         self, y: Any, rows: Rows, start: TrainedModel | None, classes: Any
     ) -> np.ndarray | None:
         """Numbers, or indices of classes; None if the rows are their own targets."""
+        return None
 
 
 class SupervisedModules(DeepModules):
@@ -259,14 +240,14 @@ class SupervisedModules(DeepModules):
 
     def _network_arguments(self, n_features: int, targets: np.ndarray | None) -> dict[str, Any]:
         assert targets is not None
-        sizes = {"n_features": n_features, "n_outputs": self._n_outputs(targets)}
-        if self.module is not None:
-            return {**sizes, "module": self.module, "shared_body": self.shared_body}
+        is_numeric = targets.dtype.kind == "f"
         return {
-            **sizes,
+            "n_features": n_features,
+            "n_outputs": targets[0].size if is_numeric else len(self.classes_),
             "hidden_layer_sizes": as_tuple(self.hidden_layer_sizes),
             "activation": self.activation,
             "shared_body": self.shared_body,
+            "module": self.module,
         }
 
     def _check_target(self, y: Any, rows: Rows) -> None:
@@ -281,10 +262,6 @@ class SupervisedModules(DeepModules):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-    @abstractmethod
-    def _n_outputs(self, targets: np.ndarray) -> int:
-        """Outputs of each module."""
 
 
 def as_tuple(sizes: Any) -> Any:

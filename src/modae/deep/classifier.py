@@ -244,6 +244,3 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
                 f"{labels[~known][0]!r}: give all of them as `classes` in the first partial_fit."
             )
         return np.searchsorted(self.classes_, labels)
-
-    def _n_outputs(self, targets: np.ndarray) -> int:
-        return len(self.classes_)

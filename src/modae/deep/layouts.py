@@ -16,11 +16,10 @@ from modae.deep.base import DeepModules
 from modae.deep.batches import Scaling
 from modae.deep.classifier import ModularNetworkClassifier
 from modae.deep.loss import AVERAGES, LOSSES
-from modae.deep.model import TrainedModel
+from modae.deep.model import TrainedModel, TrainingState
 from modae.deep.networks import NETWORKS
 from modae.deep.options import DTYPES
 from modae.deep.regressor import ModularNetworkRegressor
-from modae.deep.training import TrainingState
 from modae.ensembles.layouts import labels, word
 from modae.files.rules import (
     Choice,
@@ -140,9 +139,7 @@ def _network_fits_the_estimator(estimator: DeepModules) -> None:
     require(fits, f"the network is not one of {type(estimator).__name__}")
 
 
-SCALING = Layout(
-    "modae.deep.Scaling", Scaling, {"mean": Floats("D"), "scale": Number(above=0.0)}
-)  # fmt: skip
+SCALING = Layout("modae.deep.Scaling", Scaling, {"mean": Floats("D"), "scale": Number(above=0.0)})
 
 TRAINING_STATE = Layout(
     "modae.deep.TrainingState",
@@ -160,19 +157,19 @@ TRAINING_STATE = Layout(
     agree=lambda state: require(state.best_epoch <= state.epoch, "there is no such epoch"),
 )
 
+OBJECTIVE: dict[str, Rule] = {
+    "diversity": Number(minimum=0.0, maximum=1.0),
+    "loss": Choice(LOSSES),
+    "average": Choice(AVERAGES),
+}
+
 TRAINED_MODEL = Layout(
     "modae.deep.TrainedModel",
     TrainedModel,
     {
         "kind": Choice(tuple(NETWORKS)),
         "arguments": arguments,
-        "objective": table(
-            {
-                "diversity": Number(minimum=0.0, maximum=1.0),
-                "loss": Choice(LOSSES),
-                "average": Choice(AVERAGES),
-            }
-        ),
+        "objective": table(OBJECTIVE),
         "dtype": Choice(tuple(DTYPES)),
         "device": word,
         "scaling": Record(SCALING),
@@ -185,20 +182,23 @@ TRAINED_MODEL = Layout(
     agree=_weights_fit_the_network,
 )
 
-ESTIMATORS = tuple(
-    Layout(
+
+def _estimator(cls: type[DeepModules], **fields: Rule) -> Layout:
+    return Layout(
         f"modae.deep.{cls.__name__}",
         cls,
-        {
-            **known_features(),
-            **({"classes_": labels} if cls is ModularNetworkClassifier else {}),
-            "_fitted": Record(TRAINED_MODEL),
-        },
+        {**known_features(), **fields, "_fitted": Record(TRAINED_MODEL)},
         optional=OPTIONAL_NAMES,
         agree=_network_fits_the_estimator,
         forgotten=frozenset({"checkpoint"}),
     )
-    for cls in (ModularAutoencoder, ModularNetworkRegressor, ModularNetworkClassifier)
-)
 
-LAYOUTS = (SCALING, TRAINING_STATE, TRAINED_MODEL, *ESTIMATORS)
+
+LAYOUTS = (
+    SCALING,
+    TRAINING_STATE,
+    TRAINED_MODEL,
+    _estimator(ModularAutoencoder),
+    _estimator(ModularNetworkRegressor),
+    _estimator(ModularNetworkClassifier, classes_=labels),
+)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import cached_property
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,41 @@ from modae.deep.batches import Scaling, TensorBatches
 from modae.deep.loss import loss_terms
 from modae.deep.networks import NETWORKS
 from modae.deep.options import DTYPES, device_of
-from modae.deep.training import TrainingState, seeded_torch, to_tensors
 from modae.utils.arrays import Array, Indices
 
 NUMBERS_IN_BLOCK = 1 << 22
 """Rows are passed through the network in blocks with about this many outputs."""
+
+
+_TORCH = 2
+"""The purpose of these draws: no others come from the same stream, see :mod:`modae.deep.training`."""
+
+_ONE_AT_A_TIME = RLock()
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingState:
+    """All that later epochs depend on, in plain numbers, dicts and NumPy arrays."""
+
+    seed: int
+    epoch: int = 0
+    """Whole epochs done."""
+
+    history: dict[str, Array] = field(default_factory=dict)
+    """Quantity -> a number for each epoch, NaN where it was not measured."""
+
+    weights: dict[str, np.ndarray] = field(default_factory=dict)
+    """What ``state_dict`` of the network gives; empty before the first epoch."""
+
+    best_epoch: int = 0
+    """The epoch, from 1, whose weights are to be used."""
+
+    best_weights: dict[str, np.ndarray] | None = None
+    """Those of the least validation loss; None without early stopping, which uses the last."""
+
+    optimizer_name: str = ""
+    optimizer: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What the optimiser remembers of each parameter, by its place."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,18 +153,11 @@ class TrainedModel:
             rows, self.scaling, targets, self.target_scaling, self.dtype, self.torch_device
         )
 
-    def outputs(self, rows: Rows) -> Array:
-        """What each module says of the rows, (M, n, ...), in the precision of the rows."""
-        return self._apply(rows, lambda network, x: network(x))
-
-    def codes(self, rows: Rows) -> Array:
-        """The codes of an autoencoder, (M, n, H)."""
-        return self._apply(rows, lambda network, x: network.encode(x))
-
-    def _apply(self, rows: Rows, function: Callable[[Any, Tensor], Tensor]) -> Array:
+    def outputs(self, rows: Rows, method: str = "forward") -> Array:
+        """What each module says of the rows, (M, n, ...), in their precision; "encode" gives codes."""
         with self._inference_mode():
             batches = self.data(rows).batches(self._rows_in_block())
-            outputs = torch.cat([function(self.network, x) for x, _ in batches], dim=1)
+            outputs = torch.cat([getattr(self.network, method)(x) for x, _ in batches], dim=1)
         return outputs.cpu().numpy().astype(rows.dtype, copy=False)
 
     def decode(self, codes: Array) -> Array:
@@ -166,3 +190,42 @@ class TrainedModel:
     def _rows_in_block(self) -> int:
         widest = max(64, self.arguments["n_features"])
         return max(1, NUMBERS_IN_BLOCK // (self.n_modules * widest))
+
+
+def to_arrays(tree: Any) -> Any:
+    """Tensors become NumPy arrays in memory of their own, keys become strings."""
+    if isinstance(tree, Tensor):
+        return np.array(tree.detach().cpu().numpy())
+    if isinstance(tree, dict):
+        return {str(key): to_arrays(value) for key, value in tree.items()}
+    return [to_arrays(value) for value in tree] if isinstance(tree, (list, tuple)) else tree
+
+
+def to_tensors(tree: Any) -> Any:
+    """Undo :func:`to_arrays`, but for the type of the keys."""
+    if isinstance(tree, np.ndarray):
+        return torch.as_tensor(np.array(tree))
+    if isinstance(tree, dict):
+        return {key: to_tensors(value) for key, value in tree.items()}
+    return [to_tensors(value) for value in tree] if isinstance(tree, list) else tree
+
+
+@contextmanager
+def seeded_torch(device: torch.device, seed: int, epoch: int = 0) -> Iterator[None]:
+    """Inside, torch's global generators follow from the seed; afterwards they are as they were.
+
+    torch's layers draw from global generators, so only one thread at a time can be inside.
+    ``torch.random.fork_rng`` does not serve: it fails for the device "mps".
+    """
+    drawn = np.random.SeedSequence([seed, _TORCH, epoch]).generate_state(1, np.uint64)
+    value = int(drawn[0]) >> 1  # torch takes signed numbers
+    accelerator: Any = {"cuda": torch.cuda, "mps": torch.mps}.get(device.type)
+    with _ONE_AT_A_TIME, ExitStack() as after:
+        after.callback(torch.set_rng_state, torch.get_rng_state())
+        torch.default_generator.manual_seed(value)
+        if accelerator is not None:
+            if device.type == "cuda":
+                after.enter_context(torch.cuda.device(device))
+            after.callback(accelerator.set_rng_state, accelerator.get_rng_state())
+            accelerator.manual_seed(value)
+        yield

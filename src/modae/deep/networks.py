@@ -5,9 +5,9 @@ reads the same rows in every module, is one product :math:`(n,D)\times(D,Mh)`, a
 batched product :math:`(M,n,h)\times(M,h,h')`. The numbers are the same (to rounding), the time is not.
 
 A user's own architecture is run by ``torch.func.vmap`` instead, see :mod:`modae.deep.copies`. That would
-serve our own layers too, but it takes @@ times as long for an epoch of ten modules 784-64-10-64-784: it
-copies the shared rows for each module, and the loss without reconstructions
-(:mod:`modae.deep.shortcut`) needs the stacked weights.
+serve our own layers too, but training ten modules 784-64-10-64-784 in batches of 256 then takes 1.8
+times as long on one core: the loss without reconstructions (:mod:`modae.deep.shortcut`) needs the
+stacked weights, and the first layer is no longer one product.
 """
 
 from __future__ import annotations
@@ -94,21 +94,20 @@ class ModularAutoencoderNetwork(nn.Module):
         self.decoder: nn.Module
         if encoder is None or decoder is None:
             sizes = [n_features, *_checked_sizes(hidden_layer_sizes), n_components]
-            self.encoder = _layers(sizes, n_modules, activation, equal_start, shared_input=True)
-            self.decoder = _layers(sizes[::-1], n_modules, activation, equal_start)
+            settings = n_modules, activation, equal_start
+            self.encoder = _layers(sizes, *settings, shared_input=True)
+            self.decoder = _layers(sizes[::-1], *settings, shared_input=False)
         else:
             self.encoder = Copies("encoder", encoder, n_features, n_components, n_modules, equal_start)
             self.decoder = Copies("decoder", decoder, n_components, n_features, n_modules, equal_start)
 
     def encode(self, x: Tensor) -> Tensor:
         """Rows (n, D) to codes (M, n, H)."""
-        codes: Tensor = self.encoder(x)
-        return codes
+        return self.encoder(x)
 
     def decode(self, codes: Tensor) -> Tensor:
         """Codes (M, n, H) to reconstructions (M, n, D)."""
-        reconstructions: Tensor = self.decoder(codes)
-        return reconstructions
+        return self.decoder(codes)
 
     def forward(self, x: Tensor) -> Tensor:
         """Rows (n, D) to reconstructions (M, n, D)."""
@@ -177,8 +176,7 @@ class ModularRegressionNetwork(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Rows (n, D) to the outputs of each module, (M, n, T)."""
-        outputs: Tensor = self.members(self.body(x))
-        return outputs
+        return self.members(self.body(x))
 
 
 NETWORKS: dict[str, Callable[..., nn.Module]] = {
@@ -248,7 +246,7 @@ def _layers(
     activation: Activation,
     equal_start: bool,
     *,
-    shared_input: bool = False,
+    shared_input: bool,
 ) -> nn.Sequential:
     """Layers of these sizes in every module, with the activation between them."""
     layers: list[nn.Module] = []

@@ -38,15 +38,21 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 def check_training_parameters(options: Any) -> None:
     """Check every parameter that all deep estimators share."""
-    check_count("n_modules", options.n_modules)
+    for name in ("n_modules", "max_epochs", "patience"):
+        check_count(name, getattr(options, name))
+    for name in ("equal_start", "early_stopping", "normalize", "compile", "verbose"):
+        check_flag(name, getattr(options, name))
+    for name in ("learning_rate", "weight_decay"):
+        check_non_negative(name, getattr(options, name))
     check_diversity(options.diversity)
+    check_fraction("validation_fraction", options.validation_fraction)
+    check_choice("dtype", options.dtype, DTYPES)
+    device_of(options.device, options.dtype)
     optimizer, schedule = options.optimizer, options.schedule
     if not (isclass(optimizer) and issubclass(optimizer, torch.optim.Optimizer)):
         _check_name("optimizer", optimizer, OPTIMIZERS, "a torch.optim.Optimizer class")
-    check_non_negative("learning_rate", options.learning_rate)
     if not callable(schedule):
         _check_name("schedule", schedule, SCHEDULES, "a callable(epoch, max_epochs)")
-    check_non_negative("weight_decay", options.weight_decay)
     known = signature(optimizer_class(optimizer)).parameters
     if options.weight_decay and "weight_decay" not in known:
         raise ValueError(
@@ -59,13 +65,6 @@ def check_training_parameters(options: Any) -> None:
         )
     if options.batch_size != "all":
         check_count("batch_size", options.batch_size)
-    check_count("max_epochs", options.max_epochs)
-    check_fraction("validation_fraction", options.validation_fraction)
-    check_count("patience", options.patience)
-    for name in ("equal_start", "early_stopping", "normalize", "compile", "verbose"):
-        check_flag(name, getattr(options, name))
-    check_choice("dtype", options.dtype, DTYPES)
-    device_of(options.device, options.dtype)
     if not (options.checkpoint is None or isinstance(options.checkpoint, (str, PathLike))):
         raise ValueError(f"checkpoint must be None or a path, got {options.checkpoint!r}.")
 

@@ -182,11 +182,8 @@ class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModule
         values: np.ndarray = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
         if start is not None:
             width = start.arguments["n_outputs"]
-            if (values.ndim == 1, self._n_outputs(values)) != (start.flat, width):
+            if (values.ndim == 1, values[0].size) != (start.flat, width):
                 raise ValueError(
                     f"y must have its {width} columns of fit, got the shape {values.shape}."
                 )
         return values
-
-    def _n_outputs(self, targets: np.ndarray) -> int:
-        return 1 if targets.ndim == 1 else targets.shape[1]

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
-from threading import RLock
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from torch import Tensor, nn
 
 from modae.deep.batches import TensorBatches
 from modae.deep.loss import LossTerms, loss_terms
+from modae.deep.model import TrainedModel, TrainingState, seeded_torch, to_arrays, to_tensors
 from modae.deep.options import learning_rate, make_optimizer
 from modae.deep.shortcut import network_terms
 from modae.utils.arrays import Array, Indices
@@ -27,84 +27,48 @@ from modae.utils.arrays import Array, Indices
 GROWTH_LIMIT = 1e3
 """A loss this many times that of the first epoch, and still growing, will not come back."""
 
-_ORDER, _SPLIT, _TORCH = range(3)
-"""Purposes, so that no two draws come from the same stream."""
-
-_ONE_AT_A_TIME = RLock()
+_ORDER, _SPLIT = range(2)
+"""Purposes, so that no two draws come from the same stream; those of torch have the number 2."""
 
 
 class DivergedError(RuntimeError):
     """Training was stopped because the loss ran away."""
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingState:
-    """All that later epochs depend on, in plain numbers, dicts and NumPy arrays."""
-
-    seed: int
-    epoch: int = 0
-    """Whole epochs done."""
-
-    history: dict[str, Array] = field(default_factory=dict)
-    """Quantity -> a number for each epoch, NaN where it was not measured."""
-
-    weights: dict[str, np.ndarray] = field(default_factory=dict)
-    """What ``state_dict`` of the network gives; empty before the first epoch."""
-
-    best_epoch: int = 0
-    """The epoch, from 1, whose weights are to be used."""
-
-    best_weights: dict[str, np.ndarray] | None = None
-    """Those of the least validation loss; None without early stopping, which uses the last."""
-
-    optimizer_name: str = ""
-    optimizer: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What the optimiser remembers of each parameter, by its place."""
-
-
 def train(
-    network: nn.Module,
+    model: TrainedModel,
     data: TensorBatches,
-    objective: dict[str, Any],
     options: Any,
-    state: TrainingState,
     *,
     until: int,
-    unit: float = 1.0,
     validate: bool = False,
     stream: bool = False,
-    draws: bool = False,
-) -> Iterator[TrainingState]:
-    """Train a network in place; gives the state after each whole epoch.
+) -> Iterator[TrainedModel]:
+    """Train epoch by epoch: gives the model after each, and at last with the losses of all rows.
 
     Parameters
     ----------
-    network : torch.nn.Module
-        From rows (n, D) to the outputs of all modules (M, n, ...).
+    model : TrainedModel
+        Where to go on; it stays as it is.
     data : TensorBatches
-    objective : dict
-        Diversity, loss and average, see :func:`modae.deep.loss.modular_loss`.
     options : estimator
         Its parameters say how to train.
-    state : TrainingState
-        Where to go on; without weights, the network starts as it is.
     until : int
         Number of epochs after which training ends.
-    unit : float, default=1.0
-        A loss of 1 in the network, in units of the data: the losses of the history are in those.
     validate : bool, default=False
         Hold rows out, keep the weights of the best epoch, and stop when patience runs out.
     stream : bool, default=False
         Whether the rows are one part of a stream: the next may be quite different.
-    draws : bool, default=False
-        Whether the network itself may draw random numbers.
 
     Yields
     ------
-    state : TrainingState
+    model : TrainedModel
     """
-    chosen, held_out = training_rows(data.n_rows, state.seed, options, validate=validate)
-    batch_size = len(chosen) if options.batch_size == "all" else int(options.batch_size)
+    state, objective = model.state, model.objective
+    chosen, held_out = _split_rows(data.n_rows, state.seed, options) if validate else (None, None)
+    n_chosen = data.n_rows if chosen is None else len(chosen)
+    batch_size = n_chosen if options.batch_size == "all" else int(options.batch_size)
+    network = model.new_network()
     optimizer = make_optimizer(options, network)
     _restore(network, optimizer, state)
     forward = torch.compile(network) if options.compile else network
@@ -113,14 +77,15 @@ def train(
         rate = learning_rate(options, state.epoch, stream=stream)
         for group in optimizer.param_groups:
             group["lr"] = rate
-        order = np.random.default_rng([state.seed, _ORDER, state.epoch]).permutation(len(chosen))
-        with seeded_torch(data.device, state.seed, state.epoch) if draws else nullcontext():
+        order = np.random.default_rng([state.seed, _ORDER, state.epoch]).permutation(n_chosen)
+        order = order if chosen is None else chosen[order]
+        with seeded_torch(data.device, state.seed, state.epoch) if model.draws else nullcontext():
             network.train()
             steps = (
                 (len(x), train_step(forward, optimizer, x, target, objective))
-                for x, target in data.batches(batch_size, chosen[order])
+                for x, target in data.batches(batch_size, order)
             )
-            loss, members, of_mean = _means_over_rows(steps, unit, epoch)
+            loss, members, of_mean = _means_over_rows(steps, model.unit, epoch)
             record = {"loss": loss, "members": members, "of_mean": of_mean}
             record |= {"diversity": members - of_mean, "learning_rate": rate}
             network.eval()
@@ -130,33 +95,33 @@ def train(
                         (len(x), loss_terms(forward(x), target, **objective))
                         for x, target in data.batches(batch_size, held_out)
                     )
-                    record["valid_loss"], *_ = _means_over_rows(measured, unit, epoch)
+                    record["valid_loss"], *_ = _means_over_rows(measured, model.unit, epoch)
         history = _with_epoch(state, record)
         if not stream:
             _check_growth(history)
-        weights = to_arrays(network.state_dict())
-        best_weights = state.best_weights
-        if validate and _best_epoch(history, epoch) == epoch:
-            best_weights = weights
+        weights, best_epoch = to_arrays(network.state_dict()), _best_epoch(history, epoch)
+        best_weights = weights if validate and best_epoch == epoch else state.best_weights
         state = TrainingState(
             seed=state.seed,
             epoch=epoch,
             history=history,
             weights=weights,
-            best_epoch=epoch if best_weights is None else _best_epoch(history, epoch),
+            best_epoch=epoch if best_weights is None else best_epoch,
             best_weights=best_weights,
             optimizer_name=type(optimizer).__name__,
             optimizer=to_arrays(optimizer.state_dict()["state"]),
         )
-        yield state
+        model = replace(model, state=state)
+        yield model
+    members, of_mean = (float(term) for term in model.losses(data, chosen).mean(axis=1))
+    model = replace(model, final={"members": members, "of_mean": of_mean})
+    if not np.isfinite([members, of_mean]).all():  # the last step may have been bad
+        raise diverged(state.epoch, [model.terms["loss"], members, of_mean], "is not finite")
+    yield model
 
 
 def train_step(
-    network: Any,
-    optimizer: torch.optim.Optimizer,
-    x: Tensor,
-    target: Tensor,
-    objective: dict[str, Any],
+    network: Any, optimizer: torch.optim.Optimizer, x: Tensor, target: Tensor, objective: dict[str, Any]
 ) -> LossTerms:
     """One step of the optimiser, which may ask for the loss more than once; the terms it saw last."""
     seen: list[LossTerms] = []
@@ -172,12 +137,8 @@ def train_step(
     return seen[0]
 
 
-def training_rows(
-    n_rows: int, seed: int, options: Any, *, validate: bool
-) -> tuple[Indices, Indices | None]:
-    """Indices of the rows to train on and, with ``validate``, of those held out: each has some."""
-    if not validate:
-        return np.arange(n_rows), None
+def _split_rows(n_rows: int, seed: int, options: Any) -> tuple[Indices, Indices]:
+    """Indices of the rows to train on and of those held out; each has some."""
     if n_rows < 2:
         raise ValueError("early_stopping=True holds rows out and needs at least 2, got n_samples = 1.")
     order = np.random.default_rng([seed, _SPLIT]).permutation(n_rows)
@@ -244,42 +205,3 @@ def _restore(network: nn.Module, optimizer: torch.optim.Optimizer, state: Traini
         memory = {int(place): to_tensors(values) for place, values in state.optimizer.items()}
         groups = optimizer.state_dict()["param_groups"]
         optimizer.load_state_dict({"state": memory, "param_groups": groups})
-
-
-def to_arrays(tree: Any) -> Any:
-    """Tensors become NumPy arrays in memory of their own, keys become strings."""
-    if isinstance(tree, Tensor):
-        return np.array(tree.detach().cpu().numpy())
-    if isinstance(tree, dict):
-        return {str(key): to_arrays(value) for key, value in tree.items()}
-    return [to_arrays(value) for value in tree] if isinstance(tree, (list, tuple)) else tree
-
-
-def to_tensors(tree: Any) -> Any:
-    """Undo :func:`to_arrays`, but for the type of the keys."""
-    if isinstance(tree, np.ndarray):
-        return torch.as_tensor(np.array(tree))
-    if isinstance(tree, dict):
-        return {key: to_tensors(value) for key, value in tree.items()}
-    return [to_tensors(value) for value in tree] if isinstance(tree, list) else tree
-
-
-@contextmanager
-def seeded_torch(device: torch.device, seed: int, epoch: int = 0) -> Iterator[None]:
-    """Inside, torch's global generators follow from the seed; afterwards they are as they were.
-
-    torch's layers draw from global generators, so only one thread at a time can be inside.
-    ``torch.random.fork_rng`` does not serve: it fails for the device "mps".
-    """
-    drawn = np.random.SeedSequence([seed, _TORCH, epoch]).generate_state(1, np.uint64)
-    value = int(drawn[0]) >> 1  # torch takes signed numbers
-    accelerator: Any = {"cuda": torch.cuda, "mps": torch.mps}.get(device.type)
-    with _ONE_AT_A_TIME, ExitStack() as after:
-        after.callback(torch.set_rng_state, torch.get_rng_state())
-        torch.default_generator.manual_seed(value)
-        if accelerator is not None:
-            if device.type == "cuda":
-                after.enter_context(torch.cuda.device(device))
-            after.callback(accelerator.set_rng_state, accelerator.get_rng_state())
-            accelerator.manual_seed(value)
-        yield
