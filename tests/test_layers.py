@@ -31,7 +31,7 @@ def _above(folder, *below, packages=()):
 
 _above("ensembles", "linear", packages=("joblib", "narwhals"))
 _above("streaming", "linear")
-_above("deep", "ensembles", packages=("torch", "skorch"))
+_above("deep", "ensembles", packages=("torch",))
 _above("onnx", "deep", packages=("onnx", "torch"))
 _above("metrics", "ensembles", "deep")
 _above("display", "metrics", packages=("matplotlib",))

@@ -13,7 +13,7 @@ import pytest
 HIDE = """
 import json, sys, warnings
 warnings.simplefilter("ignore")
-HIDDEN = {"torch", "skorch", "dask", "distributed", "matplotlib", "mlxtend", "PIL", "skimage", "skops",
+HIDDEN = {"torch", "dask", "distributed", "matplotlib", "mlxtend", "PIL", "skimage", "skops",
           "onnx", "skl2onnx", "onnxscript", "pyarrow", "typer", "rich", "pandas", "plotly"}
 
 class Without:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import torch
 from sklearn.datasets import load_diabetes, load_digits
 from torch import nn
 
-from modae.deep import ModularAutoencoder, ModularNetworkClassifier, ModularNetworkRegressor
-from modae.deep.base import training_state
-from modae.deep.net import ModularNet
+from modae.deep import ModularAutoencoder, ModularNetworkClassifier, ModularNetworkRegressor, training
 
 DIGITS, LABELS = load_digits(return_X_y=True)
 X, LABELS_OF_X = DIGITS[:200], LABELS[:200]
@@ -92,21 +92,25 @@ def assert_equal(one, other):
 
 def assert_same_training(one, other):
     """Two models with all that training depends on equal bit for bit."""
-    assert_equal(training_state(one), training_state(other))
+    assert_equal(asdict(one._fitted), asdict(other._fitted))
 
 
-def interrupt_after(monkeypatch, n_epochs, n_batches=1):
+def interrupt_after(monkeypatch, n_epochs):
     """Ctrl-C in the middle of the epoch that comes after ``n_epochs`` whole ones of a call."""
-    original, steps = ModularNet.train_step, []
+    step, rate, epochs = training.train_step, training.learning_rate, []
 
-    def train_step(net, batch, **options):
-        step = original(net, batch, **options)
-        steps.append(len(net.history))
-        if steps.count(n_epochs + 1) == n_batches:
+    def learning_rate(options, epoch, **others):
+        epochs.append(epoch)
+        return rate(options, epoch, **others)
+
+    def train_step(*arguments):
+        terms = step(*arguments)
+        if len(epochs) == n_epochs + 1:
             raise KeyboardInterrupt
-        return step
+        return terms
 
-    monkeypatch.setattr(ModularNet, "train_step", train_step)
+    monkeypatch.setattr(training, "learning_rate", learning_rate)
+    monkeypatch.setattr(training, "train_step", train_step)
 
 
 def global_states():

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from modae.deep.activations import ACTIVATIONS, make_activation
+from modae.deep.networks import ACTIVATIONS, make_activation
 
 FUNCTIONS = {
     "identity": lambda x: x,

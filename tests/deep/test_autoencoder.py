@@ -63,7 +63,7 @@ def test_scores_are_minus_the_loss_of_the_reconstructions():
 def test_the_answer_for_many_rows_is_that_for_blocks_of_them(monkeypatch):
     model = autoencoder(dtype="float64").fit(X)
     expected = model.transform(X), model.score_samples(X), model.inverse_transform(model.transform(X))
-    monkeypatch.setattr("modae.deep.trained.NUMBERS_IN_BLOCK", 64 * 3 * 7)
+    monkeypatch.setattr("modae.deep.model.NUMBERS_IN_BLOCK", 64 * 3 * 7)
     found = model.transform(X), model.score_samples(X), model.inverse_transform(model.transform(X))
     for left, right in zip(found, expected, strict=True):
         np.testing.assert_allclose(left, right)

@@ -7,8 +7,9 @@ import pytest
 import torch
 from torch import nn
 
-from modae.deep.copies import CopiedAutoencoderNetwork, CopiedRegressionNetwork, Copies
+from modae.deep.copies import Copies
 from modae.deep.loss import modular_loss
+from modae.deep.networks import ModularAutoencoderNetwork, ModularRegressionNetwork
 
 
 class Tied(nn.Module):
@@ -68,7 +69,7 @@ def rows(n=7, width=16, seed=0):
 @pytest.mark.parametrize("factory", FACTORIES)
 def test_equals_the_modules_one_by_one(factory):
     remembered = Remembered(factory)
-    network = CopiedRegressionNetwork(remembered, 16, n_outputs=3, n_modules=4)
+    network = ModularRegressionNetwork(16, module=remembered, n_outputs=3, n_modules=4)
     assert len(remembered.made) == 4
     expected = torch.stack([module(rows()) for module in remembered.made])
     torch.testing.assert_close(network(rows()), expected)
@@ -77,7 +78,9 @@ def test_equals_the_modules_one_by_one(factory):
 
 def test_an_autoencoder_is_encoders_then_decoders():
     encoders, decoders = Remembered(convolution), Remembered(deconvolution)
-    network = CopiedAutoencoderNetwork(encoders, decoders, 16, n_modules=3, n_components=2)
+    network = ModularAutoencoderNetwork(
+        16, encoder=encoders, decoder=decoders, n_modules=3, n_components=2
+    )
     codes = torch.stack([module(rows()) for module in encoders.made])
     expected = torch.stack([module(code) for module, code in zip(decoders.made, codes, strict=True)])
     torch.testing.assert_close(network.encode(rows()), codes)
@@ -86,7 +89,9 @@ def test_an_autoencoder_is_encoders_then_decoders():
 
 
 def test_decoders_read_their_own_codes_even_if_there_are_as_many_rows_as_modules():
-    network = CopiedAutoencoderNetwork(nn.Linear, nn.Linear, 16, n_modules=3, n_components=3)
+    network = ModularAutoencoderNetwork(
+        16, encoder=nn.Linear, decoder=nn.Linear, n_modules=3, n_components=3
+    )
     whole = network(rows(3))
     torch.testing.assert_close(whole, torch.cat([network(row[None]) for row in rows(3)], dim=1))
 
@@ -94,7 +99,7 @@ def test_decoders_read_their_own_codes_even_if_there_are_as_many_rows_as_modules
 @pytest.mark.parametrize("factory", FACTORIES)
 def test_gradients_equal_those_of_the_modules(factory):
     remembered = Remembered(factory)
-    network = CopiedRegressionNetwork(remembered, 16, n_outputs=3, n_modules=4)
+    network = ModularRegressionNetwork(16, module=remembered, n_outputs=3, n_modules=4)
     target = rows(7, 3, seed=1)
     modular_loss(network(rows()), target, 0.5).backward()
     modular_loss(torch.stack([module(rows()) for module in remembered.made]), target, 0.5).backward()
@@ -104,7 +109,7 @@ def test_gradients_equal_those_of_the_modules(factory):
 
 
 def test_numbers_are_registered_under_the_names_of_the_user():
-    members = CopiedRegressionNetwork(Tied, 16, n_outputs=3, n_modules=4).members
+    members = ModularRegressionNetwork(16, module=Tied, n_outputs=3, n_modules=4).members
     plain = Tied(16, 3)
     stacked = members.architecture.state_dict()
     assert {key: values.shape for key, values in stacked.items()} == {
@@ -115,7 +120,7 @@ def test_numbers_are_registered_under_the_names_of_the_user():
 
 
 def test_a_tied_weight_stays_tied_while_it_trains():
-    network = CopiedRegressionNetwork(Tied, 16, n_outputs=3, n_modules=4)
+    network = ModularRegressionNetwork(16, module=Tied, n_outputs=3, n_modules=4)
     optimiser = torch.optim.SGD(network.parameters(), lr=0.1)
     network(rows()).square().mean().backward()
     optimiser.step()
@@ -129,13 +134,13 @@ def test_frozen_parameters_stay_frozen():
         module.bias.requires_grad_(False)
         return module
 
-    members = CopiedRegressionNetwork(factory, 16, n_outputs=3, n_modules=4).members
+    members = ModularRegressionNetwork(16, module=factory, n_outputs=3, n_modules=4).members
     trained = {key: values.requires_grad for key, values in members.architecture.named_parameters()}
     assert trained == {"weight": True, "bias": False}
 
 
 def test_equal_start():
-    equal = CopiedRegressionNetwork(Tied, 16, n_outputs=3, n_modules=4, equal_start=True)
+    equal = ModularRegressionNetwork(16, module=Tied, n_outputs=3, n_modules=4, equal_start=True)
     outputs = equal(rows())
     torch.testing.assert_close(outputs, outputs[:1].expand_as(outputs), rtol=0, atol=1e-6)
     # Equal numbers, not the same ones: training may part them.
@@ -144,9 +149,9 @@ def test_equal_start():
 
 def test_the_start_follows_the_global_generator():
     torch.manual_seed(5)
-    one = CopiedRegressionNetwork(nn.Linear, 16, n_outputs=3, n_modules=4)
+    one = ModularRegressionNetwork(16, module=nn.Linear, n_outputs=3, n_modules=4)
     torch.manual_seed(5)
-    other = CopiedRegressionNetwork(nn.Linear, 16, n_outputs=3, n_modules=4)
+    other = ModularRegressionNetwork(16, module=nn.Linear, n_outputs=3, n_modules=4)
     assert torch.equal(one(rows()), other(rows()))
 
 
@@ -154,7 +159,7 @@ def test_dropout_differs_between_modules_and_stops_in_evaluation():
     def factory(n_inputs, n_outputs):
         return nn.Sequential(nn.Linear(n_inputs, 50), nn.Dropout(0.5), nn.Linear(50, n_outputs))
 
-    network = CopiedRegressionNetwork(factory, 16, n_outputs=3, n_modules=4, equal_start=True)
+    network = ModularRegressionNetwork(16, module=factory, n_outputs=3, n_modules=4, equal_start=True)
     outputs = network(rows())
     assert not torch.allclose(outputs[0], outputs[1])
     network.eval()
@@ -166,7 +171,9 @@ def test_dropout_differs_between_modules_and_stops_in_evaluation():
     "duplicate", [copy.deepcopy, lambda network: pickle.loads(pickle.dumps(network))]
 )
 def test_copies_of_the_network_give_the_same(duplicate):
-    network = CopiedAutoencoderNetwork(convolution, deconvolution, 16, n_modules=3, n_components=2)
+    network = ModularAutoencoderNetwork(
+        16, encoder=convolution, decoder=deconvolution, n_modules=3, n_components=2
+    )
     assert torch.equal(duplicate(network)(rows()), network(rows()))
 
 
@@ -178,9 +185,9 @@ def test_state_dict_carries_everything():
 
 
 def test_other_precisions():
-    network = CopiedRegressionNetwork(Tied, 16, n_outputs=3, n_modules=4).double()
+    network = ModularRegressionNetwork(16, module=Tied, n_outputs=3, n_modules=4).double()
     assert network(rows().double()).dtype == torch.float64
-    made_so = CopiedRegressionNetwork(lambda a, b: nn.Linear(a, b).double(), 16, 3, n_modules=2)
+    made_so = ModularRegressionNetwork(16, 3, n_modules=2, module=lambda a, b: nn.Linear(a, b).double())
     assert made_so(rows().double()).dtype == torch.float64
 
 
@@ -191,7 +198,7 @@ def test_normalisation_by_the_batch_alone_is_taken():
         )
 
     remembered = Remembered(factory)
-    network = CopiedRegressionNetwork(remembered, 16, n_outputs=3, n_modules=4)
+    network = ModularRegressionNetwork(16, module=remembered, n_outputs=3, n_modules=4)
     expected = torch.stack([module(rows()) for module in remembered.made])
     torch.testing.assert_close(network(rows()), expected)
 
@@ -234,14 +241,14 @@ REFUSED = {
 def test_what_cannot_be_copied_is_refused_and_named(case):
     factory, message = REFUSED[case]
     with pytest.raises(ValueError, match=f"^module .*(?s:{message})"):
-        CopiedRegressionNetwork(factory, 16, n_outputs=3, n_modules=4)
+        ModularRegressionNetwork(16, module=factory, n_outputs=3, n_modules=4)
 
 
 @pytest.mark.parametrize("name", ["encoder", "decoder"])
 def test_messages_name_the_factory(name):
     factories = {"encoder": nn.Linear, "decoder": nn.Linear} | {name: with_running_statistics}
     with pytest.raises(ValueError, match=f"^{name} must return a module without running"):
-        CopiedAutoencoderNetwork(**factories, n_features=16, n_modules=2, n_components=3)
+        ModularAutoencoderNetwork(**factories, n_features=16, n_modules=2, n_components=3)
 
 
 @pytest.mark.parametrize("name", ["n_features", "n_outputs", "n_modules"])
@@ -249,9 +256,9 @@ def test_messages_name_the_factory(name):
 def test_sizes_are_checked(name, value):
     sizes = {"n_features": 16, "n_outputs": 3, "n_modules": 4} | {name: value}
     with pytest.raises(ValueError, match=f"{name} must be .*at least 1"):
-        CopiedRegressionNetwork(nn.Linear, **sizes)
+        ModularRegressionNetwork(**sizes, module=nn.Linear)
 
 
 def test_equal_start_is_yes_or_no():
     with pytest.raises(ValueError, match="equal_start must be True or False, got 1"):
-        CopiedRegressionNetwork(nn.Linear, 16, n_outputs=3, n_modules=4, equal_start=1)
+        ModularRegressionNetwork(16, module=nn.Linear, n_outputs=3, n_modules=4, equal_start=1)

@@ -9,8 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import modae
-from deep.parts import X, autoencoder
-from modae.deep.base import training_state
+from deep.parts import X, assert_equal, autoencoder, global_states, noisy_encoder
 
 
 @pytest.mark.parametrize(("n_rows", "fraction"), [(2, 0.9), (3, 0.9), (10, 0.99)])
@@ -43,8 +42,6 @@ def test_partial_fit_learns_beyond_max_epochs():
 def test_changing_what_was_given_does_not_change_the_model():
     model = autoencoder(max_epochs=1).fit(X)
     before = model.transform(X)
-    for weights in training_state(model)["weights"].values():
-        weights[...] = 0.0
     model.mean_[...] = 7.0
     model.history_["loss"][...] = 0.0
     np.testing.assert_array_equal(autoencoder(max_epochs=1).fit(X).transform(X), before)
@@ -70,11 +67,11 @@ def test_a_checkpoint_inside_a_pipeline(tmp_path):
 def test_a_checkpoint_that_cannot_be_written_keeps_the_epochs(tmp_path, monkeypatch):
     model = autoencoder(max_epochs=4, checkpoint=tmp_path / "run.modae")
 
-    def full(estimator):
+    def full(estimator, path):
         if estimator.n_epochs_ == 2:
             raise OSError("no space left")
 
-    monkeypatch.setattr(type(model), "_write_checkpoint", full)
+    monkeypatch.setattr("modae.deep.base.save", full)
     with pytest.raises(OSError, match="no space"):
         model.fit(X)
     monkeypatch.undo()
@@ -82,6 +79,16 @@ def test_a_checkpoint_that_cannot_be_written_keeps_the_epochs(tmp_path, monkeypa
     whole = autoencoder(max_epochs=4).fit(X)
     resumed = model.set_params(checkpoint=None).resume(X)
     np.testing.assert_array_equal(resumed.transform(X), whole.transform(X))
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_the_global_generators(tmp_path):
+    missing = tmp_path / "missing" / "run.modae"
+    model = autoencoder(encoder=noisy_encoder, decoder=torch.nn.Linear, checkpoint=missing)
+    before = global_states()
+    with pytest.raises(OSError, match="missing"):
+        model.fit(X)
+    assert_equal(global_states(), before)
+    assert model.n_epochs_ == 1
 
 
 def with_constants(n_features, n_components):

@@ -1,12 +1,14 @@
 """Whatever holds the rows, the model is the same; sparse rows are never made dense as a whole."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from scipy import sparse
 
 from deep.parts import DIGITS, X, autoencoder, classifier, regressor
-from modae.deep.batches import Batches, Scaling, Source
+from modae.deep.batches import Scaling, TensorBatches
 from modae.deep.options import device_of
 
 
@@ -46,28 +48,26 @@ def test_sparse_rows_become_dense_one_batch_at_a_time(monkeypatch, method):
     model = autoencoder(batch_size=100, max_epochs=1).fit(rows)
     if method == "resume":
         model.set_params(max_epochs=2)
-    monkeypatch.setattr("modae.deep.trained.NUMBERS_IN_BLOCK", 300 * 3 * 100)
-    original = Scaling.applied
+    monkeypatch.setattr("modae.deep.model.NUMBERS_IN_BLOCK", 300 * 3 * 100)
+    original = Scaling.apply
 
-    def applied(scaling, block, dtype):
+    def apply(scaling, block, dtype):
         heights.append(block.shape[0])
         return original(scaling, block, dtype)
 
     def refuse(*args, **kwargs):
         raise AssertionError("all rows at once")
 
-    monkeypatch.setattr(Scaling, "applied", applied)
+    monkeypatch.setattr(Scaling, "apply", apply)
     monkeypatch.setattr(sparse.csr_array, "todense", refuse)
     getattr(model, method)(rows)
     assert max(heights) <= 100
 
 
 def test_batches_visit_every_chosen_row_once_in_the_order_asked_for():
-    source = Source(X, Scaling(np.zeros(64), 1.0), np.arange(200), dtype=np.float64)
-    batches = Batches(source, np.arange(50, 150), 30, order=lambda n: np.arange(n)[::-1])
-    seen = list(batches)
+    data = TensorBatches(X, Scaling(np.zeros(64), 1.0), np.arange(200), dtype="float64")
+    seen = list(data.batches(30, np.arange(50, 150)[::-1]))
     assert [len(x) for x, _ in seen] == [30, 30, 30, 10]
-    assert len(batches) == 4
     labels = torch.cat([label for _, label in seen]).numpy()
     np.testing.assert_array_equal(labels, np.arange(50, 150)[::-1])
     np.testing.assert_array_equal(torch.cat([x for x, _ in seen]).numpy(), X[labels])
@@ -101,6 +101,5 @@ def test_a_model_of_a_device_that_is_not_there_still_predicts():
     model = autoencoder().fit(X)
     expected = model.transform(X)
     there = "cuda" if not torch.cuda.is_available() else "mps"
-    model._fitted.model.device = there
-    vars(model._fitted.model).pop("_network")
+    model._fitted = replace(model._fitted, device=there)
     np.testing.assert_allclose(model.transform(X), expected, atol=1e-4)

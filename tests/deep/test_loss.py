@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from modae.core.objective import output_terms
-from modae.deep.loss import LossTerms, mean_prediction, modular_loss
+from modae.deep.loss import LossTerms, modular_loss
 from strategies import diversities, metamorphic, seeds
 
 LOSSES = ["squared_error", "huber", "cross_entropy"]
@@ -185,20 +185,6 @@ def test_cross_entropy_of_sure_and_wrong_members_is_finite():
     wanted = 1990.0 + math.log(2.0) - math.log1p(math.exp(-10.0))
     torch.testing.assert_close(terms.of_mean.item(), wanted, rtol=1e-6, atol=0)
     assert terms.members.item() == 1995.0
-
-
-@pytest.mark.parametrize("average", ["probability", "logit"])
-def test_mean_prediction_is_what_the_loss_judges(average):
-    outputs, target = problem("cross_entropy")
-    chances = mean_prediction(outputs, loss="cross_entropy", average=average)
-    torch.testing.assert_close(chances.sum(dim=1), torch.ones(6, dtype=torch.float64))
-    of_mean = modular_loss(outputs, target, 1.0, loss="cross_entropy", average=average, reduction="none")
-    torch.testing.assert_close(-chances[range(6), target].log(), of_mean)
-
-
-def test_mean_prediction_of_numbers():
-    outputs, _ = problem()
-    assert torch.equal(mean_prediction(outputs), outputs.mean(dim=0))
 
 
 def changed(**changes):

@@ -1,5 +1,7 @@
 """The figures that a notebook shows of deep estimators."""
 
+from dataclasses import replace
+
 import pytest
 from sklearn.datasets import load_digits
 
@@ -34,5 +36,6 @@ def test_networks_show_their_modules(kind):
 
 def test_the_epoch_that_was_kept_is_named():
     model = ModularNetworkClassifier(2, **QUICK).fit(X, Y)
-    model._fitted.model.state["best_epoch"] = 1
+    fitted = model._fitted
+    model._fitted = replace(fitted, state=replace(fitted.state, best_epoch=1))
     assert model._key_figures()["Epochs"] == "2, the weights of epoch 1"

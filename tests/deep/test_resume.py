@@ -2,11 +2,13 @@
 
 import copy
 import pickle
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from torch import nn
 
@@ -22,7 +24,6 @@ from deep.parts import (
     says,
 )
 from modae.deep import ModularAutoencoder
-from modae.deep.base import restore_training_state, training_state
 
 OPTIONS = {
     "adam": {},
@@ -38,19 +39,18 @@ OPTIONS = {
 }
 
 
-def plainly_restored(model):
-    """Through plain numbers into a new estimator, as a file would do it."""
-    state = pickle.loads(pickle.dumps(training_state(model)))
-    other = clone(model)
-    restore_training_state(other, state)
-    return other
+def through_a_file(model):
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.modae"
+        modae.save(model, path)
+        return modae.load(path)
 
 
 WAYS = {
     "same object": lambda model: model,
     "pickle": lambda model: pickle.loads(pickle.dumps(model)),
     "deepcopy": copy.deepcopy,
-    "plain state": plainly_restored,
+    "file": through_a_file,
 }
 
 
@@ -143,7 +143,7 @@ def test_the_state_is_plain():
         else:
             yield tree
 
-    state = training_state(autoencoder(early_stopping=True).fit(X))
+    state = asdict(autoencoder(early_stopping=True).fit(X)._fitted)
     kinds = (int, float, str, bool, tuple, type(None), np.ndarray)
     assert all(isinstance(leaf, kinds) for leaf in leaves(state))
     assert all(leaf.dtype != object for leaf in leaves(state) if isinstance(leaf, np.ndarray))
@@ -153,9 +153,9 @@ def test_a_change_of_parameters_after_the_fit_does_not_reach_a_restored_model():
     model = autoencoder(hidden_layer_sizes=[8]).fit(X)
     expected = model.transform(X)
     model.set_params(n_modules=7, hidden_layer_sizes=(3,), diversity=0.1)
-    for other in (model, plainly_restored(model)):
+    for other in (model, through_a_file(model)):
         np.testing.assert_array_equal(other.transform(X), expected)
-    assert plainly_restored(model).score(X) == model.score(X)
+    assert through_a_file(model).score(X) == model.score(X)
 
 
 @pytest.mark.parametrize(
@@ -197,12 +197,12 @@ def test_a_checkpoint_resumes_to_the_bits_of_an_uninterrupted_training(tmp_path,
     whole = autoencoder(max_epochs=5, **kind).fit(X)
     model = autoencoder(max_epochs=5, checkpoint=path, **kind)
 
-    def interrupt(estimator):
+    def interrupt(estimator, path):
         modae.save(estimator, path)
         if estimator.n_epochs_ == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(ModularAutoencoder, "_write_checkpoint", interrupt)
+    monkeypatch.setattr("modae.deep.base.save", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
     monkeypatch.undo()

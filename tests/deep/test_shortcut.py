@@ -5,7 +5,6 @@ import torch
 from torch import nn
 
 from modae.deep import shortcut
-from modae.deep.copies import CopiedAutoencoderNetwork
 from modae.deep.loss import modular_loss
 from modae.deep.networks import ModularAutoencoderNetwork, ModularRegressionNetwork
 from modae.deep.shortcut import linear_output_terms, network_terms
@@ -21,7 +20,7 @@ LONG = {
     "wide": lambda: ModularAutoencoderNetwork(D, M, H, (9,)),
     "more units than rows": lambda: ModularAutoencoderNetwork(30, M, H, (N,)),
     "regression": lambda: ModularRegressionNetwork(D, 20, M, (5,)),
-    "copies": lambda: CopiedAutoencoderNetwork(nn.Linear, nn.Linear, D, M, H),
+    "copies": lambda: ModularAutoencoderNetwork(D, M, H, encoder=nn.Linear, decoder=nn.Linear),
 }
 
 

@@ -116,7 +116,7 @@ def test_classes_are_announced_to_a_stream():
 @pytest.mark.parametrize("shared_body", [False, True])
 def test_a_shared_body_has_fewer_weights(shared_body):
     model = classifier(shared_body=shared_body).fit(X, LABELS_OF_X)
-    n_weights = sum(values.size for values in model._fitted.model.state["weights"].values())
+    n_weights = sum(values.size for values in model._fitted.state.weights.values())
     body, top = 64 * 8 + 8, 8 * 10 + 10
     assert n_weights == (body + 3 * top if shared_body else 3 * (body + top))
 

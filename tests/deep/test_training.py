@@ -39,14 +39,14 @@ def test_the_history_has_a_number_for_each_epoch_and_its_terms_agree():
 def test_one_epoch_in_one_batch_is_one_step_of_a_plain_loop():
     options = {"batch_size": "all", "max_epochs": 1, "optimizer": "sgd", "dtype": "float64"}
     model = autoencoder(learning_rate=1e-3, **options).fit(X)
-    start = autoencoder(learning_rate=0.0, **options).fit(X)._fitted.model
+    start = autoencoder(learning_rate=0.0, **options).fit(X)._fitted
     network = ModularAutoencoderNetwork(64, 3, 2, (8,)).double()
-    network.load_state_dict({k: torch.as_tensor(v) for k, v in start.state["weights"].items()})
+    network.load_state_dict({k: torch.as_tensor(v) for k, v in start.state.weights.items()})
     rows = torch.as_tensor((X - X.mean(axis=0)) / np.sqrt(X.var(axis=0).mean()))
     modular_loss(network(rows), rows, 0.5).backward()
     for name, weights in network.named_parameters():
         expected = (weights - 1e-3 * weights.grad).detach().numpy()
-        np.testing.assert_allclose(model._fitted.model.state["weights"][name], expected, atol=1e-12)
+        np.testing.assert_allclose(model._fitted.state.weights[name], expected, atol=1e-12)
 
 
 def test_losses_are_in_units_of_the_data_whether_or_not_they_are_normalised():
@@ -101,10 +101,15 @@ def test_without_early_stopping_there_is_no_validation():
     assert model.best_epoch_ == model.n_epochs_ == 6
 
 
+def test_the_fitted_diversity_stays_when_the_parameter_changes():
+    model = autoencoder(diversity=0.3).fit(X).set_params(diversity=0.9)
+    assert model.diversity_ == 0.3
+
+
 def test_weight_decay_shrinks_the_weights():
     def size(weight_decay):
         model = autoencoder(optimizer="adamw", weight_decay=weight_decay, learning_rate=0.01).fit(X)
-        return sum(np.square(values).sum() for values in model._fitted.model.state["weights"].values())
+        return sum(np.square(values).sum() for values in model._fitted.state.weights.values())
 
     assert size(5.0) < 0.9 * size(0.0)
 
@@ -227,9 +232,9 @@ def test_constant_data_are_no_problem():
 def test_the_scale_is_one_number_and_far_data_keep_their_digits():
     far = X + 1e6
     scaling = Scaling.of(far)
-    near = Scaling.of(X).applied(X, np.float32)
-    np.testing.assert_allclose(scaling.applied(far, np.float32), near, atol=1e-6)
-    np.testing.assert_allclose(scaling.undone(scaling.applied(far, np.float64), np.float64), far)
+    near = Scaling.of(X).apply(X, np.float32)
+    np.testing.assert_allclose(scaling.apply(far, np.float32), near, atol=1e-6)
+    np.testing.assert_allclose(scaling.undo(scaling.apply(far, np.float64), np.float64), far)
 
 
 def test_nothing_is_printed_or_written_and_progress_goes_to_stderr(capfd, tmp_path, monkeypatch):
@@ -255,7 +260,7 @@ def test_compile_trains_the_compiled_network_and_leaves_an_ordinary_one(monkeypa
     assert len(compiled) == 1
     ordinary = autoencoder(max_epochs=2).fit(X)
     np.testing.assert_allclose(model.transform(X), ordinary.transform(X), atol=1e-4)
-    assert not any("_orig_mod" in name for name in model._fitted.model.state["weights"])
+    assert not any("_orig_mod" in name for name in model._fitted.state.weights)
 
 
 def test_no_warnings():

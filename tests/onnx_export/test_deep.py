@@ -9,7 +9,7 @@ from torch import nn
 
 from modae import ModularClassifier
 from modae.deep import ModularAutoencoder, ModularNetworkClassifier, ModularNetworkRegressor
-from modae.deep.activations import ACTIVATIONS
+from modae.deep.networks import ACTIVATIONS
 from modae.onnx.networks import exported
 from onnx_export.parts import CLOSE, assert_same_labels, column_error, digits, outputs_of
 

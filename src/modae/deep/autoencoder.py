@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Self
+from typing import Any
 
-from modae.data.rows import Rows
-from modae.deep.coding import CodingModules
-from modae.deep.copies import CopiedAutoencoderNetwork
-from modae.deep.net import Objective
-from modae.deep.networks import ModularAutoencoderNetwork
-from modae.deep.options import check_factory, layer_sizes
-from modae.deep.trained import Recipe
-from modae.linear.model import Published
+import numpy as np
+from sklearn.base import TransformerMixin
+from sklearn.utils import check_array
+
+from modae.data import rows_of
+from modae.deep.base import DeepModules, as_tuple
+from modae.linear.notebook import modules_text
+from modae.utils.arrays import Array, apart, side_by_side
 from modae.utils.parameters import check_count, resolved_components
 
 
-class ModularAutoencoder(CodingModules):
+class ModularAutoencoder(TransformerMixin, DeepModules):
     r"""A set of autoencoders, of any depth, trained together to be good and different.
 
     ``n_modules`` autoencoders with decoders :math:`g_i` and encoders :math:`f_i` are trained by
@@ -102,6 +101,8 @@ class ModularAutoencoder(CodingModules):
         Whole epochs done.
     best_epoch_ : int
         The epoch, from 1, whose weights are used.
+    diversity_ : float
+        The diversity of the training, whatever the parameter is now.
     mean_ : ndarray of shape (n_features,)
     scale_ : float
         What rows are shifted and divided by.
@@ -131,8 +132,10 @@ class ModularAutoencoder(CodingModules):
     True
     """
 
-    reconstruction_error_ = Published("members")
-    n_components_ = Published("n_components")
+    _network_kind = "autoencoder"
+
+    reconstruction_error_ = property(lambda self: self._model().terms["members"])
+    n_components_ = property(lambda self: self._model().n_components)
 
     def __init__(
         self,
@@ -157,21 +160,93 @@ class ModularAutoencoder(CodingModules):
         normalize: bool = True,
         dtype: str = "float32",
         device: str = "auto",
-        compile: bool = False,  # noqa: A002 - the name that torch and skorch use
+        compile: bool = False,  # noqa: A002 - the name that torch uses
         verbose: bool = False,
         checkpoint: Any = None,
         random_state: Any = None,
     ) -> None:
         self._store(locals())
 
-    n_components: int | None
-    encoder: Any
-    decoder: Any
+    def transform(self, X: Any) -> Array:
+        """Codes of all modules side by side.
 
-    def fit(self, X: Any, y: object = None) -> Self:
-        """Train the modules from a fresh start.
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
-        Ctrl-C stops it after all: the last whole epoch is kept, and ``resume`` goes on from there.
+        Returns
+        -------
+        codes : ndarray of shape (n_samples, n_modules * n_components)
+        """
+        return side_by_side(self.transform_modules(X))
+
+    def transform_modules(self, X: Any) -> Array:
+        """Codes of each module: the features for one member of an ensemble.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        codes : ndarray of shape (n_modules, n_samples, n_components)
+        """
+        return self._model().outputs(rows_of(X, self), "encode")
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Mean reconstruction from the codes of all modules.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_modules * n_components)
+            What ``transform`` returns.
+
+        Returns
+        -------
+        reconstruction : ndarray of shape (n_samples, n_features)
+        """
+        model = self._model()
+        codes = check_array(X, dtype=[np.float64, np.float32])
+        width = model.n_modules * model.n_components
+        if codes.shape[1] != width:
+            raise ValueError(
+                f"X must have n_modules * n_components = {width} columns, as transform returns them, "
+                f"got {codes.shape[1]}."
+            )
+        return model.scaling.undo(model.decode(apart(codes, model.n_modules)), codes.dtype)
+
+    def reconstruct_modules(self, X: Any) -> Array:
+        """Reconstruction of X by each module alone.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        reconstructions : ndarray of shape (n_modules, n_samples, n_features)
+        """
+        model, rows = self._model(), rows_of(X, self)
+        return model.scaling.undo(model.outputs(rows), rows.dtype)
+
+    def score_samples(self, X: Any) -> Array:
+        """Minus the loss of each row, at this model's diversity: low for rows unlike the training data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+        """
+        model, rows = self._model(), rows_of(X, self)
+        members, of_mean = model.losses(model.data(rows))
+        scores: Array = model.objective["diversity"] * (members - of_mean) - members
+        return scores
+
+    def score(self, X: Any, y: object = None) -> float:
+        """Mean of ``score_samples``: minus the loss. Compares models at one diversity only.
 
         Parameters
         ----------
@@ -180,70 +255,45 @@ class ModularAutoencoder(CodingModules):
 
         Returns
         -------
-        self
+        score : float
         """
-        return self._fit(X)
+        return float(self.score_samples(X).mean())
 
-    def partial_fit(self, X: Any, y: object = None) -> Self:
-        """One epoch over these rows, from where training is now, at a constant learning rate.
-
-        The first call starts training, and its rows set ``mean_`` and ``scale_`` for all later ones.
+    def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
+        """Names of the columns of ``transform``: ``module0_0``, ``module0_1``, ...
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : ignored
+        input_features : ignored
 
         Returns
         -------
-        self
+        names : ndarray of str objects
         """
-        return self._partial_fit(X)
+        model = self._model()
+        width = range(model.n_components)
+        return np.array([f"module{i}_{h}" for i in range(model.n_modules) for h in width], dtype=object)
 
-    def resume(self, X: Any, y: object = None) -> Self:
-        """Go on with a training that was interrupted, or that is to be longer.
-
-        With the same data and parameters the result equals, on the CPU bit for bit, that of a training
-        that was not interrupted. Raise ``max_epochs`` (or ``patience``) first to train longer than
-        planned.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The data of ``fit``.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        return self._resume(X)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _network_arguments(self, n_features: int, targets: np.ndarray | None) -> dict[str, Any]:
         if self.n_components is not None:
             check_count("n_components", self.n_components)
-        check_factory("encoder", self.encoder)
-        check_factory("decoder", self.decoder)
-        if (self.encoder is None) != (self.decoder is None):
-            raise ValueError("encoder and decoder must be given both, or none of them.")
-
-    def _recipe(self, n_features: int, n_outputs: int) -> Recipe:
-        sizes: dict[str, Any] = {
+        return {
             "n_features": n_features,
-            "n_modules": int(self.n_modules),
             "n_components": int(resolved_components(self.n_components, n_features)),
-            "equal_start": bool(self.equal_start),
+            "hidden_layer_sizes": as_tuple(self.hidden_layer_sizes),
+            "activation": self.activation,
+            "encoder": self.encoder,
+            "decoder": self.decoder,
         }
-        if self.encoder is not None:
-            return partial(CopiedAutoencoderNetwork, encoder=self.encoder, decoder=self.decoder, **sizes)
-        hidden = layer_sizes(self.hidden_layer_sizes)
-        return partial(
-            ModularAutoencoderNetwork, hidden_layer_sizes=hidden, activation=self.activation, **sizes
-        )
 
-    def _objective(self) -> Objective:
-        return Objective(float(self.diversity))
+    def _objective(self) -> dict[str, Any]:
+        return {"diversity": float(self.diversity), "loss": "squared_error", "average": "probability"}
 
-    def _targets(self, y: Any, rows: Rows, classes: Any, *, reset: bool) -> None:
-        return None
+    def _key_figures(self) -> dict[str, str]:
+        model = self._model()
+        return super()._key_figures() | {"Modules": modules_text((model.n_modules, model.n_components))}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

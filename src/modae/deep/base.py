@@ -5,243 +5,209 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import copy, deepcopy
-from functools import partial
-from typing import Any, NamedTuple, Self
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from modae.data import rows_of
 from modae.data.rows import Rows
-from modae.deep.batches import Scaling, Source
-from modae.deep.net import Objective
-from modae.deep.options import check_training, device_of, optimizer_class
-from modae.deep.trained import Recipe, TrainedModel
-from modae.deep.training import State, Training
-from modae.linear.model import Published
+from modae.deep.batches import Scaling
+from modae.deep.model import TrainedModel, TrainingState
+from modae.deep.options import check_training_parameters
+from modae.deep.training import train
+from modae.files.api import save
 from modae.linear.notebook import KeyFigures
-
-PUBLISHED = ("n_features_in_", "feature_names_in_", "classes_")
-"""Fitted attributes that are part of the state, where an estimator has them."""
-
-
-class Targets(NamedTuple):
-    """What the modules are to say of each row."""
-
-    values: np.ndarray
-    """Numbers (n, T), or indices of classes (n,)."""
-
-    n_outputs: int
-    flat: bool = False
-    """Whether y had one axis, so that predictions have too."""
-
-
-class Fitted(NamedTuple):
-    """What a fit leaves behind, replaced as a whole."""
-
-    model: TrainedModel
+from modae.utils.progress import progress_bar
 
 
 class DeepModules(KeyFigures, BaseEstimator):
-    """A scikit-learn estimator around one :class:`modae.deep.training.Training`.
+    """A scikit-learn estimator around one training loop.
 
     Abstract: a subclass says what its network, its objective and its targets are.
     """
 
-    history_ = Published("history")
-    n_epochs_ = Published("n_epochs")
-    best_epoch_ = Published("best_epoch")
-    mean_ = Published("mean")
-    scale_ = Published("scale")
-    loss_ = Published("loss")
-    diversity_term_ = Published("diversity_term")
+    _fitted: TrainedModel
+    """Replaced as a whole after each epoch; all fitted attributes are read from it."""
 
-    _fitted: Fitted
+    _network_kind: str
+    """A name in :data:`modae.deep.networks.NETWORKS`."""
 
-    # The parameters that every subclass has.
-    n_modules: int
-    diversity: float
-    hidden_layer_sizes: tuple[int, ...]
-    activation: Any
-    equal_start: bool
-    batch_size: Any
-    max_epochs: int
-    early_stopping: bool
-    validation_fraction: float
-    normalize: bool
-    dtype: str
-    device: str
-    checkpoint: Any
-    random_state: Any
+    history_ = property(lambda self: deepcopy(self._model().state.history))
+    n_epochs_ = property(lambda self: self._model().state.epoch)
+    best_epoch_ = property(lambda self: self._model().state.best_epoch)
+    mean_ = property(lambda self: self._model().scaling.mean.copy())
+    scale_ = property(lambda self: self._model().scaling.scale)
+    diversity_ = property(lambda self: self._model().objective["diversity"])
+    loss_ = property(lambda self: self._model().terms["loss"])
+    diversity_term_ = property(lambda self: self._model().terms["diversity"])
 
     def _store(self, parameters: dict[str, Any]) -> None:
         """Keep the parameters of the constructor as they are: its ``locals()``."""
         names = self._get_param_names()
         self.__dict__.update({name: parameters[name] for name in names})
 
-    def _fit(self, X: Any, y: Any = None) -> Self:
-        with self._unchanged_if_it_fails():
-            self._check_parameters()
-            rows, targets = self._checked(X, y, reset=True)
-            self._train(rows, targets, None, int(self.max_epochs))
-        return self
-
-    def _partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
-        first = not self.__sklearn_is_fitted__()
-        with self._unchanged_if_it_fails():
-            self._check_parameters()
-            rows, targets = self._checked(X, y, reset=first, classes=classes)
-            start = None if first else self._restarted()
-            n_epochs = 0 if start is None else start["epoch"]
-            self._train(rows, targets, start, n_epochs + 1, stream=True)
-        return self
-
-    def _resume(self, X: Any, y: Any = None) -> Self:
+    def _model(self) -> TrainedModel:
         check_is_fitted(self)
-        with self._unchanged_if_it_fails():
-            self._check_parameters()
-            rows, targets = self._checked(X, y, reset=False)
-            start = self._fitted.model.state
-            self._check_same_rows(rows, start["n_rows"])
-            if not self.early_stopping:
-                start = _without_best(start)
-            self._train(rows, targets, start, int(self.max_epochs))
-        return self
+        return self._fitted
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Train the modules from a fresh start.
+
+        Ctrl-C stops it after all: the last whole epoch is kept, and ``resume`` goes on from there.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), or (n_samples, n_targets) for a regressor
+            Ignored by an autoencoder.
+
+        Returns
+        -------
+        self
+        """
+        return self._train(X, y, None, int(self.max_epochs))
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """One epoch over these rows, from where training is now, at a constant learning rate.
+
+        The first call starts training, and its rows set what all later ones are shifted and divided by.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), or (n_samples, n_targets) for a regressor
+            Ignored by an autoencoder.
+
+        Returns
+        -------
+        self
+        """
+        return self._train_one_epoch(X, y)
+
+    def resume(self, X: Any, y: Any = None) -> Self:
+        """Go on with a training that was interrupted, or that is to be longer.
+
+        With the same data and parameters the result equals, on the CPU bit for bit, that of a training
+        that was not interrupted. Raise ``max_epochs`` (or ``patience``) first to train longer than
+        planned.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like
+            Both as in ``fit``.
+
+        Returns
+        -------
+        self
+        """
+        start = self._model()
+        if start.n_rows is None:
+            raise ValueError("resume continues fit, but the last call was partial_fit: call that again.")
+        if not self.early_stopping:
+            start = replace(start, state=_without_best(start.state))
+        return self._train(X, y, start, int(self.max_epochs))
+
+    def _train_one_epoch(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """As one part of a stream, from the weights that predictions use now."""
+        start = vars(self).get("_fitted")
+        if start is not None:
+            state = replace(_without_best(start.state), weights=start.kept_weights)
+            start = replace(start, state=state)
+        n_epochs = 0 if start is None else start.state.epoch
+        return self._train(X, y, start, n_epochs + 1, classes=classes, stream=True)
 
     def _train(
         self,
-        rows: Rows,
-        targets: Targets | None,
-        start: State | None,
+        X: Any,
+        y: Any,
+        start: TrainedModel | None,
         until: int,
         *,
+        classes: Any = None,
         stream: bool = False,
-    ) -> None:
-        validate = bool(self.early_stopping) and not stream
-        n_outputs = rows.shape[1] if targets is None else targets.n_outputs
-        recipe, objective = self._recipe(rows.shape[1], n_outputs), self._objective()
-        if start is not None:
-            self._check_same_network(recipe)
-        source = self._source(rows, targets, start)
-        constants = {
-            "n_rows": None if stream else rows.shape[0],
-            "flat": targets is not None and targets.flat,
-            "scaling": source.scaling._asdict(),
-            "target_scaling": source.target_scaling and source.target_scaling._asdict(),
-            "final": None,
-            "optimizer_name": optimizer_class(self.optimizer).__name__,
-        }
-        if start is not None and start["optimizer_name"] != constants["optimizer_name"]:
-            start = {**start, "optimizer": {}}  # another optimiser has nothing to remember
-
-        def model_of(state: State | None) -> TrainedModel:
-            return TrainedModel(
-                recipe, objective, self.dtype, self.device, {**(state or {}), **constants}
-            )
-
-        def after_epoch(state: State) -> None:
-            if self.checkpoint is not None:
-                self._with_model(model_of(state))._write_checkpoint()
-
-        training = Training(recipe, objective, source, self, start, stream=stream)
-        try:
-            training.run(until, validate=validate, after_epoch=after_epoch)
-        except (KeyboardInterrupt, OSError):  # by hand, or a checkpoint that could not be written
-            if training.latest is not start:
-                self._fitted = Fitted(model_of(training.latest))
-            raise
-        model = model_of(training.latest)
-        model.measure(source, training.trained_rows(validate=validate))
-        self._fitted = Fitted(model)
-        if self.checkpoint is not None:
-            self._write_checkpoint()  # with the losses that were just measured
-
-    def _model(self) -> TrainedModel:
-        check_is_fitted(self)
-        return self._fitted.model
-
-    def _checked(
-        self, X: Any, y: Any, *, reset: bool, classes: Any = None
-    ) -> tuple[Rows, Targets | None]:
-        rows = rows_of(X, self, reset=reset)
-        return rows, self._targets(y, rows, classes, reset=reset)
-
-    def _source(self, rows: Rows, targets: Targets | None, start: State | None) -> Source:
-        """The data as the network takes them: normalised by themselves, or as they were at the start."""
-        target_scaling = None
-        if start is not None:
-            model = self._fitted.model
-            scaling, target_scaling = model.scaling, model.target_scaling
-        else:
-            scaling = Scaling.of(rows, normalize=self.normalize)
-            if targets is not None and targets.values.ndim == 2:
-                target_scaling = Scaling.of(targets.values, name="y", normalize=self.normalize)
-        values = None if targets is None else targets.values
-        device = device_of(self.device, self.dtype)
-        return Source(rows, scaling, values, target_scaling, np.dtype(self.dtype), device)
-
-    def _restarted(self) -> State:
-        """Where ``partial_fit`` goes on: with the weights that predictions use now."""
-        model = self._fitted.model
-        return _without_best({**model.state, "weights": model.kept_weights})
-
-    def _check_same_rows(self, rows: Rows, n_rows: int | None) -> None:
-        if n_rows is None:
-            raise ValueError("resume continues fit, but the last call was partial_fit: call that again.")
-        if rows.shape[0] != n_rows:
-            raise ValueError(
-                f"X must be the data of fit, which had {n_rows} rows, got {rows.shape[0]}: new rows go "
-                "to partial_fit."
-            )
-
-    def _check_same_network(self, recipe: Recipe) -> None:
-        """A training can go on with other options, but not with another network."""
-        before = self._fitted.model.recipe
-        for name, value in recipe.keywords.items():
-            if name not in before.keywords or before.keywords[name] != value:
+    ) -> Self:
+        """Train until so many epochs are done in all, from a fresh start or from a model."""
+        with self._unchanged_on_failure():
+            check_training_parameters(self)
+            rows = rows_of(X, self, reset=start is None)
+            targets = self._validated_targets(y, rows, start, classes)
+            if start is not None and not stream and rows.shape[0] != start.n_rows:
                 raise ValueError(
-                    f"{name} must be what it was in fit, {before.keywords.get(name)!r}, to continue it, "
-                    f"got {value!r}: call fit for another network."
+                    f"X must be the data of fit, which had {start.n_rows} rows, got {rows.shape[0]}: "
+                    "new rows go to partial_fit."
                 )
+            model = self._initial_model(rows, targets, start, stream=stream)
+            if targets is not None and model.target_scaling is not None:
+                targets = targets.reshape(len(targets), -1)
+            data, validate = model.data(rows, targets), bool(self.early_stopping) and not stream
+            epochs = train(model, data, self, until=until, validate=validate, stream=stream)
+            n_steps = max(0, until - model.state.epoch) + 1  # the last one measures all losses
+            with progress_bar("training", n_steps, shown=self.verbose) as advance:
+                for trained in epochs:
+                    self._fitted = trained
+                    if self.checkpoint is not None:
+                        save(self, self.checkpoint)
+                    advance()
+        return self
+
+    def _initial_model(
+        self, rows: Rows, targets: np.ndarray | None, start: TrainedModel | None, *, stream: bool
+    ) -> TrainedModel:
+        """What there is before the first epoch of this call."""
+        arguments = self._network_arguments(rows.shape[1], targets)
+        arguments |= {"n_modules": int(self.n_modules), "equal_start": bool(self.equal_start)}
+        if start is not None:
+            _check_same_network(start.arguments, arguments)
+            state, scaling, target_scaling = start.state, start.scaling, start.target_scaling
+        else:
+            state = TrainingState(int(check_random_state(self.random_state).randint(2**31 - 1)))
+            scaling, target_scaling = Scaling.of(rows, normalize=self.normalize), None
+            if targets is not None and targets.dtype.kind == "f":
+                table = targets.reshape(len(targets), -1)
+                target_scaling = Scaling.of(table, name="y", normalize=self.normalize)
+        return TrainedModel(
+            kind=self._network_kind,
+            arguments=arguments,
+            objective=self._objective(),
+            dtype=self.dtype,
+            device=str(self.device),
+            scaling=scaling,
+            target_scaling=target_scaling,
+            flat=targets is not None and targets.ndim == 1,
+            n_rows=None if stream else int(rows.shape[0]),
+            state=state,
+        )
 
     @contextmanager
-    def _unchanged_if_it_fails(self) -> Iterator[None]:
-        """All attributes as they were, unless whole epochs were done and kept."""
+    def _unchanged_on_failure(self) -> Iterator[None]:
+        """All attributes as they were, but for whole epochs before an interruption or a full disk."""
         before = vars(self).copy()
         try:
             yield
-        except BaseException:
-            if vars(self).get("_fitted") is before.get("_fitted"):
+        except BaseException as error:
+            has_epochs = vars(self).get("_fitted") is not before.get("_fitted")
+            if not (has_epochs and isinstance(error, (KeyboardInterrupt, OSError))):
                 self.__dict__.clear()
                 self.__dict__.update(before)
             raise
 
-    def _with_model(self, model: TrainedModel) -> Self:
-        twin = copy(self)
-        twin._fitted = Fitted(model)
-        return twin
-
-    def _write_checkpoint(self) -> None:
-        from modae.files.api import save  # its layouts of deep estimators import this file
-
-        save(self, self.checkpoint)
-
     def _key_figures(self) -> dict[str, str]:
-        model = self._fitted.model
-        kept = "" if model.best_epoch == model.n_epochs else f", the weights of epoch {model.best_epoch}"
+        model, terms = self._model(), self._model().terms
+        epoch, best = model.state.epoch, model.state.best_epoch
         return {
             "Modules": f"{model.n_modules}",
-            "Diversity": f"{model.objective.diversity:g}",
-            "Epochs": f"{model.n_epochs}{kept}",
-            "Loss": f"{model.loss:.6g}",
-            "Loss of one module": f"{model.members:.6g}, on average",
-            "Loss of their mean": f"{model.of_mean:.6g}",
+            "Diversity": f"{model.objective['diversity']:g}",
+            "Epochs": f"{epoch}" if best == epoch else f"{epoch}, the weights of epoch {best}",
+            "Loss": f"{terms['loss']:.6g}",
+            "Loss of one module": f"{terms['members']:.6g}, on average",
+            "Loss of their mean": f"{terms['of_mean']:.6g}",
         }
-
-    def _check_parameters(self) -> None:
-        check_training(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_fitted" in vars(self)
@@ -253,55 +219,66 @@ class DeepModules(KeyFigures, BaseEstimator):
         return tags
 
     @abstractmethod
-    def _recipe(self, n_features: int, n_outputs: int) -> Recipe:
-        """The network for these data."""
+    def _network_arguments(self, n_features: int, targets: np.ndarray | None) -> dict[str, Any]:
+        """Arguments of the network for these data, but for those that all networks have."""
 
     @abstractmethod
-    def _objective(self) -> Objective:
-        """What is minimised."""
+    def _objective(self) -> dict[str, Any]:
+        """Diversity, loss and average, see :func:`modae.deep.loss.modular_loss`."""
 
-    @abstractmethod
-    def _targets(self, y: Any, rows: Rows, classes: Any, *, reset: bool) -> Targets | None:
-        """y, checked; None if the rows are their own targets. Labels may be announced by ``classes``."""
-
-
-def _without_best(state: State) -> State:
-    """A state whose last weights are the ones to use."""
-    return {**state, "best_weights": None, "best_epoch": state["epoch"]}
+    def _validated_targets(
+        self, y: Any, rows: Rows, start: TrainedModel | None, classes: Any
+    ) -> np.ndarray | None:
+        """Numbers, or indices of classes; None if the rows are their own targets."""
+        return None
 
 
-def training_state(estimator: DeepModules) -> State:
-    """All that a fitted estimator is, apart from its parameters, in plain numbers, arrays and dicts.
+class SupervisedModules(DeepModules):
+    """Modules that learn targets y from rows X. Abstract: a subclass says what targets are."""
 
-    With :func:`restore_training_state` it makes an equal estimator out of a new one with the same
-    parameters, which can also ``resume``.
-    """
-    check_is_fitted(estimator)
-    model = estimator._fitted.model
-    arguments = model.recipe.keywords.items()
-    return deepcopy(
-        {
-            **model.state,
-            "published": {
-                name: getattr(estimator, name) for name in PUBLISHED if hasattr(estimator, name)
-            },
-            "network": {name: value for name, value in arguments if not callable(value)},
-            "objective": model.objective._asdict(),
-            "dtype": model.dtype,
+    _network_kind = "regression"
+
+    def _network_arguments(self, n_features: int, targets: np.ndarray | None) -> dict[str, Any]:
+        assert targets is not None
+        is_numeric = targets.dtype.kind == "f"
+        return {
+            "n_features": n_features,
+            "n_outputs": targets[0].size if is_numeric else len(self.classes_),
+            "hidden_layer_sizes": as_tuple(self.hidden_layer_sizes),
+            "activation": self.activation,
+            "shared_body": self.shared_body,
+            "module": self.module,
         }
-    )
+
+    def _check_target(self, y: Any, rows: Rows) -> None:
+        """What must hold for numbers and labels alike."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        if np.ma.is_masked(y):
+            raise ValueError("y has masked entries, which would be read as values: drop those rows.")
+        check_consistent_length(rows, y)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
 
 
-def restore_training_state(estimator: DeepModules, state: State) -> None:
-    """Make a new estimator what the one was that :func:`training_state` looked at."""
-    rest = dict(state)
-    published, sizes, objective, dtype = (
-        rest.pop(name) for name in ("published", "network", "objective", "dtype")
-    )
-    # Sizes as they were at the fit, whatever was set since; functions are parameters of the estimator.
-    sizes = {name: tuple(value) if isinstance(value, list) else value for name, value in sizes.items()}
-    recipe = estimator._recipe(sizes["n_features"], sizes.get("n_outputs", sizes["n_features"]))
-    recipe = partial(recipe.func, **{**recipe.keywords, **sizes})
-    estimator.__dict__.update(published)
-    model = TrainedModel(recipe, Objective(**objective), dtype, estimator.device, rest)
-    estimator._fitted = Fitted(model)
+def as_tuple(sizes: Any) -> Any:
+    """A list as the tuple it stands for; the network refuses what is neither."""
+    return tuple(sizes) if isinstance(sizes, list) else sizes
+
+
+def _without_best(state: TrainingState) -> TrainingState:
+    """A state whose last weights are the ones to use."""
+    return replace(state, best_weights=None, best_epoch=state.epoch)
+
+
+def _check_same_network(before: dict[str, Any], now: dict[str, Any]) -> None:
+    """A training can go on with other options, but not with another network."""
+    for name, value in now.items():
+        if name not in before or before[name] != value:
+            raise ValueError(
+                f"{name} must be what it was in fit, {before.get(name)!r}, to continue it, got "
+                f"{value!r}: call fit for another network."
+            )

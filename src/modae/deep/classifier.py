@@ -12,12 +12,10 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from modae.data import rows_of
 from modae.data.rows import Rows
-from modae.deep.base import Targets
-from modae.deep.loss import AVERAGES, mean_prediction
-from modae.deep.net import Objective
-from modae.deep.supervised import SupervisedModules
-from modae.linear.model import Published
-from modae.utils.arrays import Array, Indices
+from modae.deep.base import SupervisedModules
+from modae.deep.loss import AVERAGES
+from modae.deep.model import TrainedModel
+from modae.utils.arrays import Array
 from modae.utils.parameters import check_choice
 
 
@@ -70,6 +68,8 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
     diversity_term_ : float
         How much less the cross-entropy of their mean is.
     n_epochs_, best_epoch_ : int
+    diversity_ : float
+        The diversity of the training, whatever the parameter is now.
     mean_ : ndarray of shape (n_features,)
     scale_ : float
         What X is shifted and divided by.
@@ -93,7 +93,7 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
     True
     """
 
-    member_loss_ = Published("members")
+    member_loss_ = property(lambda self: self._model().terms["members"])
 
     def __init__(
         self,
@@ -118,17 +118,14 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
         normalize: bool = True,
         dtype: str = "float32",
         device: str = "auto",
-        compile: bool = False,  # noqa: A002 - the name that torch and skorch use
+        compile: bool = False,  # noqa: A002 - the name that torch uses
         verbose: bool = False,
         checkpoint: Any = None,
         random_state: Any = None,
     ) -> None:
         self._store(locals())
 
-    average: str
-    classes_: np.ndarray
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         """One epoch over these rows, from where training is now, at a constant learning rate.
 
         Parameters
@@ -143,7 +140,7 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
         -------
         self
         """
-        return self._partial_fit(X, y, classes)
+        return self._train_one_epoch(X, y, classes)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest probability.
@@ -169,8 +166,10 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        average = self._model().objective.average
-        return mean_prediction(self._logits(X), loss="cross_entropy", average=average).numpy()
+        logits = self._logits(X)
+        if self._model().objective["average"] == "logit":
+            return logits.mean(dim=0).softmax(dim=-1).numpy()
+        return logits.softmax(dim=-1).mean(dim=0).numpy()
 
     def predict_members(self, X: Any) -> np.ndarray:
         """The label that each module alone would give.
@@ -220,28 +219,24 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
     def _labels(self, scores: Array) -> np.ndarray:
         return self.classes_[scores.argmax(axis=-1)]
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _objective(self) -> dict[str, Any]:
         check_choice("average", self.average, AVERAGES)
+        return {"diversity": float(self.diversity), "loss": "cross_entropy", "average": self.average}
 
-    def _objective(self) -> Objective:
-        return Objective(float(self.diversity), "cross_entropy", self.average)
-
-    def _targets(self, y: Any, rows: Rows, classes: Any, *, reset: bool) -> Targets:
+    def _validated_targets(
+        self, y: Any, rows: Rows, start: TrainedModel | None, classes: Any
+    ) -> np.ndarray:
+        """Where each label is in ``classes_``."""
         self._check_target(y, rows)
         labels = column_or_1d(y, warn=True)
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
-        if reset:
+        if start is None:
             self.classes_ = np.unique(labels if classes is None else column_or_1d(classes))
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
                 f"classes must be those of the first call, {self.classes_.tolist()}, got {classes!r}."
             )
-        return Targets(self._indices(labels), len(self.classes_), flat=True)
-
-    def _indices(self, labels: np.ndarray) -> Indices:
-        """Where each label is in ``classes_``."""
         known = np.isin(labels, self.classes_)
         if not known.all():
             raise ValueError(

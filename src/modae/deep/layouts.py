@@ -1,6 +1,6 @@
 """How deep estimators are stored: their whole training state, so that a loaded one can also go on.
 
-Sizes: D features, T targets.
+Sizes: D features, T targets, C classes.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ import numpy as np
 import torch
 
 from modae.deep.autoencoder import ModularAutoencoder
-from modae.deep.base import PUBLISHED, DeepModules, restore_training_state, training_state
+from modae.deep.base import DeepModules
+from modae.deep.batches import Scaling
 from modae.deep.classifier import ModularNetworkClassifier
+from modae.deep.loss import AVERAGES, LOSSES
+from modae.deep.model import TrainedModel, TrainingState
+from modae.deep.networks import NETWORKS
 from modae.deep.options import DTYPES
 from modae.deep.regressor import ModularNetworkRegressor
-from modae.deep.trained import TrainedModel, may_draw, new_network
 from modae.ensembles.layouts import labels, word
 from modae.files.rules import (
     Choice,
@@ -25,13 +28,13 @@ from modae.files.rules import (
     Layout,
     Maybe,
     Number,
+    Record,
     Rule,
     Sizes,
-    anything,
     flag,
     require,
 )
-from modae.linear.layouts import feature_names
+from modae.linear.layouts import OPTIONAL_NAMES, known_features
 
 ACTIVATIONS = (
     "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU",
@@ -62,7 +65,7 @@ def table(rules: Mapping[str, Rule]) -> Rule:
 
 
 def each(check: Rule) -> Rule:
-    """A rule: a dict with words as keys, all entries by one rule."""
+    """A rule: a dict with strings as keys, all entries by one rule."""
 
     def rule(value: Any, sizes: Sizes) -> None:
         require(isinstance(value, dict) and all(isinstance(key, str) for key in value), "must be a dict")
@@ -95,97 +98,107 @@ def history(value: Any, sizes: Sizes) -> None:
         require(np.isfinite(measured).all(), f"{name} must be finite")
 
 
-SCALING: dict[str, Rule] = {"mean": Floats("D"), "scale": Number(above=0.0)}
-TARGET_SCALING: dict[str, Rule] = {"mean": Floats("T"), "scale": Number(above=0.0)}
+def arguments(value: Any, sizes: Sizes) -> None:
+    """Arguments of a network; it checks the others itself when it is made."""
+    require(isinstance(value, dict) and {"n_features", "n_modules"} <= set(value), "has no sizes")
+    for name in ("n_features", "n_modules", "n_components", "n_outputs"):
+        if name in value:
+            Count("D" if name == "n_features" else None)(value[name], sizes)
 
-TRAINING: dict[str, Rule] = {
-    "seed": Count(minimum=0),
-    "epoch": Count("epochs", minimum=0),
-    "best_epoch": Count(minimum=0),
-    "history": history,
-    "weights": each(array),
-    "best_weights": Maybe(each(array)),
-    "optimizer": each(each(memory)),
-    "optimizer_name": word,
-    "n_rows": Maybe(Count()),
-    "flat": flag,
-    "scaling": table(SCALING),
-    "target_scaling": Maybe(table(TARGET_SCALING)),
-    "final": Maybe(table({"members": Number(), "of_mean": Number()})),
-    "published": anything,
-    "network": each(anything),
-    "objective": table(
-        {
-            "diversity": Number(minimum=0.0, maximum=1.0),
-            "loss": Choice(("squared_error", "huber", "cross_entropy")),
-            "average": Choice(("probability", "logit")),
-        }
-    ),
-    "dtype": Choice(tuple(DTYPES)),
+
+def _weights_fit_the_network(model: TrainedModel) -> None:
+    """Weights are finite and have the shapes that the network has, and so the optimiser's memory."""
+    if model.draws:
+        network = model.new_network()
+    else:
+        with torch.device("meta"):  # uses no memory, whatever the sizes
+            network = NETWORKS[model.kind](**model.arguments)
+    expected = {name: tuple(weights.shape) for name, weights in network.state_dict().items()}
+    parameters = [name for name, _ in network.named_parameters()]
+    for weights in filter(None, (model.state.weights, model.state.best_weights)):
+        shapes = {name: values.shape for name, values in weights.items()}
+        require(shapes == expected, "the weights do not fit the network")
+        for name in parameters:
+            require(np.isfinite(weights[name]).all(), f"{name} must be finite")
+    for place, remembered in model.state.optimizer.items():
+        known = place.isdecimal() and int(place) < len(parameters)
+        require(known, f"there is no parameter {place!r:.20}")
+        sizes = {np.shape(values) for values in remembered.values()} - {()}
+        fits = sizes <= {expected[parameters[int(place)]]}
+        require(fits, "the optimiser does not fit the network")
+
+
+def _network_fits_the_estimator(estimator: DeepModules) -> None:
+    """The network has an output for each class, or for each target."""
+    model, n_outputs = estimator._fitted, None
+    if isinstance(estimator, ModularNetworkClassifier):
+        n_outputs = len(estimator.classes_)
+    elif model.target_scaling is not None:
+        n_outputs = len(model.target_scaling.mean)
+    fits = model.kind == estimator._network_kind and model.arguments.get("n_outputs") == n_outputs
+    require(fits, f"the network is not one of {type(estimator).__name__}")
+
+
+SCALING = Layout("modae.deep.Scaling", Scaling, {"mean": Floats("D"), "scale": Number(above=0.0)})
+
+TRAINING_STATE = Layout(
+    "modae.deep.TrainingState",
+    TrainingState,
+    {
+        "seed": Count(minimum=0),
+        "epoch": Count("epochs"),
+        "history": history,
+        "weights": each(array),
+        "best_epoch": Count(),
+        "best_weights": Maybe(each(array)),
+        "optimizer_name": word,
+        "optimizer": each(each(memory)),
+    },
+    agree=lambda state: require(state.best_epoch <= state.epoch, "there is no such epoch"),
+)
+
+OBJECTIVE: dict[str, Rule] = {
+    "diversity": Number(minimum=0.0, maximum=1.0),
+    "loss": Choice(LOSSES),
+    "average": Choice(AVERAGES),
 }
 
-
-def training(value: Any, sizes: Sizes) -> None:
-    """The whole state of a training."""
-    table(TRAINING)(value, sizes)
-    rules: dict[str, Rule] = {
-        "n_features_in_": Count("D"),
-        "feature_names_in_": feature_names,
-        "classes_": labels,
-    }
-    published = value["published"]
-    require(isinstance(published, dict) and set(published) <= set(PUBLISHED), "has other attributes")
-    require("n_features_in_" in published, "has no n_features_in_")
-    table({name: rules[name] for name in published})(published, sizes)
-    for name in ("n_features", "n_modules", "n_components", "n_outputs"):
-        if name in value["network"]:
-            Count("D" if name == "n_features" else None)(value["network"][name], sizes)
-
-
-def _fits_its_network(estimator: DeepModules) -> None:
-    """Weights are finite and have the shapes that the network has, and so the optimiser's memory."""
-    model = estimator._fitted.model
-    network = _drawn_up(model)
-    expected = {name: tuple(weights.shape) for name, weights in network.state_dict().items()}
-    for weights in (model.state["weights"], model.state["best_weights"]):
-        shapes = weights and {name: values.shape for name, values in weights.items()}
-        require(weights is None or shapes == expected, "the weights do not fit the network")
-        for name, _ in network.named_parameters() if weights else ():
-            require(np.isfinite(weights[name]).all(), f"{name} must be finite")
-    shapes_of_parameters = [tuple(parameter.shape) for parameter in network.parameters()]
-    for place, remembered in model.state["optimizer"].items():
-        known = place.isdecimal() and int(place) < len(shapes_of_parameters)
-        require(known, f"there is no parameter {place!r:.20}")
-        shapes = {np.shape(values) for values in remembered.values()} - {()}
-        require(shapes <= {shapes_of_parameters[int(place)]}, "the optimiser does not fit the network")
+TRAINED_MODEL = Layout(
+    "modae.deep.TrainedModel",
+    TrainedModel,
+    {
+        "kind": Choice(tuple(NETWORKS)),
+        "arguments": arguments,
+        "objective": table(OBJECTIVE),
+        "dtype": Choice(tuple(DTYPES)),
+        "device": word,
+        "scaling": Record(SCALING),
+        "target_scaling": Maybe(Record(SCALING, {"D": "T"})),
+        "flat": flag,
+        "n_rows": Maybe(Count()),
+        "state": Record(TRAINING_STATE),
+        "final": Maybe(table({"members": Number(), "of_mean": Number()})),
+    },
+    agree=_weights_fit_the_network,
+)
 
 
-def _drawn_up(model: TrainedModel) -> torch.nn.Module:
-    """Its network: ours without using memory, whatever the sizes; the user's functions may need some."""
-    if may_draw(model.recipe):
-        return new_network(model.recipe, model.dtype, torch.device("cpu"), model.state["seed"])
-    with torch.device("meta"):
-        return model.recipe()
-
-
-def _take(estimator: DeepModules) -> dict[str, Any]:
-    return {"training": training_state(estimator)}
-
-
-def _make(estimator: DeepModules, training: dict[str, Any]) -> None:
-    restore_training_state(estimator, training)
-
-
-LAYOUTS = tuple(
-    Layout(
+def _estimator(cls: type[DeepModules], **fields: Rule) -> Layout:
+    return Layout(
         f"modae.deep.{cls.__name__}",
         cls,
-        {"training": training},
-        agree=_fits_its_network,
-        take=_take,
-        make=_make,
-        covers=frozenset({"_fitted", *PUBLISHED}),
+        {**known_features(), **fields, "_fitted": Record(TRAINED_MODEL)},
+        optional=OPTIONAL_NAMES,
+        agree=_network_fits_the_estimator,
         forgotten=frozenset({"checkpoint"}),
     )
-    for cls in (ModularAutoencoder, ModularNetworkRegressor, ModularNetworkClassifier)
+
+
+LAYOUTS = (
+    SCALING,
+    TRAINING_STATE,
+    TRAINED_MODEL,
+    _estimator(ModularAutoencoder),
+    _estimator(ModularNetworkRegressor),
+    _estimator(ModularNetworkClassifier, classes_=labels),
 )

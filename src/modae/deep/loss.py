@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -31,8 +32,7 @@ AVERAGES = ("probability", "logit")
 """What is averaged over the modules of a classifier."""
 
 REDUCTIONS = ("mean", "sum", "none")
-"""What becomes of the rows."""
-
+"""How the losses of the rows become one number."""
 
 CHUNK = 2**18
 """Elements of the errors that are in memory at once: 1 MB of float32, about the cache of one core."""
@@ -115,53 +115,32 @@ def modular_loss(
     >>> [value.item() for value in terms], terms.ambiguity.item()
     ([1.5, 2.0, 1.0], 1.0)
     """
+    terms = loss_terms(outputs, target, diversity, loss=loss, average=average, reduction=reduction)
+    return terms if return_terms else terms.loss
+
+
+def loss_terms(
+    outputs: Tensor,
+    target: Tensor,
+    diversity: float,
+    *,
+    loss: Loss = "squared_error",
+    average: str = "probability",
+    reduction: str = "mean",
+) -> LossTerms:
+    """The loss and its two terms: :func:`modular_loss` with ``return_terms=True``."""
     if not isinstance(target, Tensor):
         raise ValueError(f"target must be a torch tensor, got {type(target).__name__}.")
     check_diversity(diversity)
     check_choice("reduction", reduction, REDUCTIONS)
     _check_loss(loss, average)
     _check_outputs(outputs)
-    members, of_mean = (
-        _reduced(rows, reduction) for rows in _terms_of_rows(outputs, target, loss, average)
-    )
-    total = (1.0 - diversity) * members + diversity * of_mean
-    return LossTerms(total, members, of_mean) if return_terms else total
-
-
-def mean_prediction(
-    outputs: Tensor, *, loss: Loss = "squared_error", average: str = "probability"
-) -> Tensor:
-    """What the modules say together: the mean that :func:`modular_loss` judges.
-
-    Parameters
-    ----------
-    outputs : Tensor of shape (n_modules, n_rows, ...)
-    loss : {"squared_error", "huber", "cross_entropy"} or callable, default="squared_error"
-    average : {"probability", "logit"}, default="probability"
-        For the cross-entropy only.
-
-    Returns
-    -------
-    mean : Tensor of shape (n_rows, ...)
-        Probabilities of the classes for the cross-entropy, else the mean of the outputs.
-
-    Examples
-    --------
-    One module is sure of the first class, one knows nothing.
-
-    >>> import torch
-    >>> from modae.deep.loss import mean_prediction
-    >>> logits = torch.tensor([[[40.0, 0.0]], [[0.0, 0.0]]])
-    >>> mean_prediction(logits, loss="cross_entropy").tolist()
-    [[0.75, 0.25]]
-    """
-    _check_loss(loss, average)
-    _check_outputs(outputs)
-    if loss != "cross_entropy":
-        return outputs.mean(dim=0)
-    if average == "logit":
-        return outputs.mean(dim=0).softmax(dim=-1)
-    return outputs.softmax(dim=-1).mean(dim=0)
+    members, of_mean = _terms_of_rows(outputs, target, loss, average)
+    if reduction != "none":
+        members, of_mean = (
+            rows.mean() if reduction == "mean" else rows.sum() for rows in (members, of_mean)
+        )
+    return LossTerms((1.0 - diversity) * members + diversity * of_mean, members, of_mean)
 
 
 class _SquaredError(torch.autograd.Function):
@@ -215,7 +194,7 @@ def _terms_of_rows(outputs: Tensor, target: Tensor, loss: Loss, average: str) ->
     if outputs.ndim == 2:
         outputs, target = outputs[..., None], target[..., None]
     if loss == "huber":
-        return _elementwise(outputs, target, _huber)
+        return _elementwise(outputs, target, partial(functional.huber_loss, reduction="none"))
     members, of_mean, _ = _SquaredError.apply(outputs.flatten(2), target.flatten(1))  # type: ignore[no-untyped-call]
     return members, of_mean
 
@@ -235,10 +214,6 @@ def _elementwise(
     return each.mean(dim=0).reshape(n_rows, -1).sum(dim=1), of_mean.reshape(n_rows, -1).sum(dim=1)
 
 
-def _huber(outputs: Tensor, target: Tensor) -> Tensor:
-    return functional.huber_loss(outputs, target, reduction="none")
-
-
 def _cross_entropy(outputs: Tensor, target: Tensor, average: str) -> tuple[Tensor, Tensor]:
     _check_classes(outputs, target)
     n_modules = len(outputs)
@@ -256,12 +231,6 @@ def _square_of_rows(values: Tensor) -> Tensor:
     """Sum of squares over the last axis; as a norm, because that makes no array of squares."""
     norms: Tensor = torch.linalg.vector_norm(values, dim=-1)
     return norms.square()
-
-
-def _reduced(rows: Tensor, reduction: str) -> Tensor:
-    if reduction == "none":
-        return rows
-    return rows.mean() if reduction == "mean" else rows.sum()
 
 
 def _check_loss(loss: Any, average: str) -> None:

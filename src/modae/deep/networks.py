@@ -3,12 +3,17 @@ r"""Modules of one architecture as one network: every layer of all modules is on
 A Python loop over M small networks starts M small products for each layer. Here the first layer, which
 reads the same rows in every module, is one product :math:`(n,D)\times(D,Mh)`, and each later one is a
 batched product :math:`(M,n,h)\times(M,h,h')`. The numbers are the same (to rounding), the time is not.
+
+A user's own architecture is run by ``torch.func.vmap`` instead, see :mod:`modae.deep.copies`. That would
+serve our own layers too, but training ten modules 784-64-10-64-784 in batches of 256 then takes 1.8
+times as long on one core: the loss without reconstructions (:mod:`modae.deep.shortcut`) needs the
+stacked weights, and the first layer is no longer one product.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -16,8 +21,23 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from modae.deep.activations import Activation, make_activation
+from modae.deep.copies import Copies, Factory
 from modae.utils.parameters import check_count, check_flag
+
+Activation = str | Callable[[], nn.Module]
+
+ACTIVATIONS: dict[str, type[nn.Module]] = {
+    "identity": nn.Identity,
+    "relu": nn.ReLU,
+    "tanh": nn.Tanh,
+    "sigmoid": nn.Sigmoid,
+    "gelu": nn.GELU,
+    "elu": nn.ELU,
+    "leaky_relu": nn.LeakyReLU,
+    "silu": nn.SiLU,
+    "softplus": nn.Softplus,
+}
+"""Names and what they stand for, with torch's default settings."""
 
 
 class ModularAutoencoderNetwork(nn.Module):
@@ -35,10 +55,14 @@ class ModularAutoencoderNetwork(nn.Module):
     hidden_layer_sizes : tuple of int, default=()
         Between input and code; mirrored between code and output.
     activation : str or callable, default="relu"
-        See :func:`modae.deep.activations.make_activation`.
+        See :func:`make_activation`.
     equal_start : bool, default=False
         Start all modules from the same numbers. They then stay equal under any training that treats them
         alike; the default draws each module on its own, from torch's global generator.
+    encoder, decoder : callable, optional
+        A user's own architecture in place of hidden layers: classes or functions, called as
+        ``encoder(n_features, n_components)`` and ``decoder(n_components, n_features)``, that return a
+        new ``torch.nn.Module``, see :class:`modae.deep.copies.Copies`.
 
     Examples
     --------
@@ -58,12 +82,24 @@ class ModularAutoencoderNetwork(nn.Module):
         hidden_layer_sizes: Sequence[int] = (),
         activation: Activation = "relu",
         equal_start: bool = False,
+        encoder: Factory | None = None,
+        decoder: Factory | None = None,
     ) -> None:
         super().__init__()
+        if (encoder is None) != (decoder is None):
+            raise ValueError("encoder and decoder must be given both, or none of them.")
+        check_count("n_features", n_features)
         check_count("n_components", n_components)
-        sizes = _layer_sizes(n_features, hidden_layer_sizes, n_components)
-        self.encoder = _modules(sizes, n_modules, activation, equal_start, shared_input=True)
-        self.decoder = _modules(sizes[::-1], n_modules, activation, equal_start, shared_input=False)
+        self.encoder: nn.Module
+        self.decoder: nn.Module
+        if encoder is None or decoder is None:
+            sizes = [n_features, *_checked_sizes(hidden_layer_sizes), n_components]
+            settings = n_modules, activation, equal_start
+            self.encoder = _layers(sizes, *settings, shared_input=True)
+            self.decoder = _layers(sizes[::-1], *settings, shared_input=False)
+        else:
+            self.encoder = Copies("encoder", encoder, n_features, n_components, n_modules, equal_start)
+            self.decoder = Copies("decoder", decoder, n_components, n_features, n_modules, equal_start)
 
     def encode(self, x: Tensor) -> Tensor:
         """Rows (n, D) to codes (M, n, H)."""
@@ -90,11 +126,15 @@ class ModularRegressionNetwork(nn.Module):
     n_modules : int
     hidden_layer_sizes : tuple of int, default=(64,)
     activation : str or callable, default="relu"
-        After each hidden layer, see :func:`modae.deep.activations.make_activation`.
+        After each hidden layer, see :func:`make_activation`.
     shared_body : bool, default=False
         One body (all hidden layers) for all modules, which then differ only in their top layer.
     equal_start : bool, default=False
         Start all modules from the same numbers.
+    module : callable, optional
+        A user's own architecture in place of hidden layers: a class or function, called as
+        ``module(n_features, n_outputs)``, that returns a new ``torch.nn.Module``, see
+        :class:`modae.deep.copies.Copies`.
 
     Examples
     --------
@@ -114,18 +154,36 @@ class ModularRegressionNetwork(nn.Module):
         activation: Activation = "relu",
         shared_body: bool = False,
         equal_start: bool = False,
+        module: Factory | None = None,
     ) -> None:
         super().__init__()
+        check_count("n_features", n_features)
         check_count("n_outputs", n_outputs)
         check_flag("shared_body", shared_body)
-        sizes = _layer_sizes(n_features, hidden_layer_sizes, n_outputs)
-        self.body = _shared_body(sizes[:-1], activation) if shared_body else nn.Identity()
-        own_sizes = sizes[-2:] if shared_body else sizes
-        self.members = _modules(own_sizes, n_modules, activation, equal_start, shared_input=True)
+        self.body: nn.Module = nn.Identity()
+        self.members: nn.Module
+        if module is not None:
+            if shared_body:
+                raise ValueError("shared_body must be False with a module of your own, got True.")
+            self.members = Copies("module", module, n_features, n_outputs, n_modules, equal_start)
+            return
+        sizes = [n_features, *_checked_sizes(hidden_layer_sizes), n_outputs]
+        if shared_body:
+            ordinary = [(nn.Linear(*pair), make_activation(activation)) for pair in pairwise(sizes[:-1])]
+            self.body = nn.Sequential(*(part for pair in ordinary for part in pair))
+            sizes = sizes[-2:]
+        self.members = _layers(sizes, n_modules, activation, equal_start, shared_input=True)
 
     def forward(self, x: Tensor) -> Tensor:
         """Rows (n, D) to the outputs of each module, (M, n, T)."""
         return self.members(self.body(x))
+
+
+NETWORKS: dict[str, Callable[..., nn.Module]] = {
+    "autoencoder": ModularAutoencoderNetwork,
+    "regression": ModularRegressionNetwork,
+}
+"""The names by which trained models know their network."""
 
 
 class MemberLayer(nn.Module):
@@ -164,11 +222,6 @@ class MemberLayer(nn.Module):
         # In place: baddbmm first writes the bias to every row, which takes longer than this.
         return torch.bmm(x, self.weight.transpose(1, 2)).add_(self.bias[:, None])
 
-    def extra_repr(self) -> str:
-        """Sizes, for the printed network."""
-        n_modules, n_outputs, n_inputs = self.weight.shape
-        return f"{n_modules} modules, {n_inputs} inputs, {n_outputs} outputs"
-
 
 class SharedInputLayer(MemberLayer):
     """A :class:`MemberLayer` whose modules all read the same rows: one product for all.
@@ -187,7 +240,7 @@ class SharedInputLayer(MemberLayer):
         return side_by_side.view(len(x), *self.bias.shape).transpose(0, 1)
 
 
-def _modules(
+def _layers(
     sizes: Sequence[int],
     n_modules: int,
     activation: Activation,
@@ -203,22 +256,13 @@ def _modules(
     return nn.Sequential(*layers[:-1])
 
 
-def _shared_body(sizes: Sequence[int], activation: Activation) -> nn.Sequential:
-    """Ordinary layers of these sizes, each followed by the activation."""
-    layers: list[nn.Module] = []
-    for n_inputs, n_outputs in pairwise(sizes):
-        layers += [nn.Linear(n_inputs, n_outputs), make_activation(activation)]
-    return nn.Sequential(*layers)
-
-
 def _start(shape: tuple[int, ...], fan_in: int, equal_start: bool) -> nn.Parameter:
     bound = 1.0 / math.sqrt(fan_in)
     drawn = torch.empty(1, *shape[1:]) if equal_start else torch.empty(shape)
     return nn.Parameter(drawn.uniform_(-bound, bound).expand(shape).contiguous())
 
 
-def _layer_sizes(n_inputs: int, hidden_layer_sizes: Any, n_outputs: int) -> list[int]:
-    check_count("n_features", n_inputs)
+def _checked_sizes(hidden_layer_sizes: Any) -> Sequence[int]:
     if isinstance(hidden_layer_sizes, str) or not isinstance(hidden_layer_sizes, Sequence):
         raise ValueError(
             "hidden_layer_sizes must be a tuple of integers, such as (64,) or () for no hidden layer, "
@@ -226,4 +270,71 @@ def _layer_sizes(n_inputs: int, hidden_layer_sizes: Any, n_outputs: int) -> list
         )
     for size in hidden_layer_sizes:
         check_count("each of hidden_layer_sizes", size)
-    return [n_inputs, *hidden_layer_sizes, n_outputs]
+    return hidden_layer_sizes
+
+
+def make_activation(activation: Activation) -> nn.Module:
+    """A new activation module.
+
+    One module serves all members of an ensemble at once, so it must work element by element (or along
+    the last axis) and have no parameters: members would share them, and no longer be separate.
+
+    Parameters
+    ----------
+    activation : str or callable
+        A name in :data:`ACTIVATIONS`, or a factory: a class or function that gives a ``torch.nn.Module``
+        when called without arguments.
+
+    Returns
+    -------
+    module : torch.nn.Module
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> from torch import nn
+    >>> from modae.deep.networks import make_activation
+    >>> make_activation("tanh"), make_activation(nn.Hardswish), make_activation(partial(nn.ELU, 0.5))
+    (Tanh(), Hardswish(), ELU(alpha=0.5))
+    """
+    if isinstance(activation, str) and activation in ACTIVATIONS:
+        return ACTIVATIONS[activation]()
+    if isinstance(activation, (str, nn.Module)) or not callable(activation):
+        names = ", ".join(repr(name) for name in ACTIVATIONS)
+        remedy = ""
+        if isinstance(activation, nn.Module):
+            remedy = f" Give the class {type(activation).__name__} or a function that makes the module."
+        raise ValueError(
+            f"activation must be one of {names}, or a class or function without arguments that returns "
+            f"a torch.nn.Module, got {activation!r}.{remedy}"
+        )
+    module = activation()
+    if not isinstance(module, nn.Module):
+        raise ValueError(
+            f"activation must return a torch.nn.Module, got {type(module).__name__}: give a class such "
+            "as torch.nn.ReLU."
+        )
+    if [*module.parameters(), *module.buffers()]:
+        raise ValueError(
+            f"activation must have no parameters or buffers, as all members would share them, got "
+            f"{module!r}. Write such an encoder and decoder as modules of your own."
+        )
+    rows = torch.zeros(2, 3, 4)
+    changed = rows.clone()
+    changed[0, 0, 0] = 1.0
+    module.eval()
+    with torch.no_grad():
+        before, after = module(rows), module(changed)
+    module.train()
+    if before.shape != rows.shape:
+        raise ValueError(
+            f"activation must keep the shape of its input, got {module!r}, which makes "
+            f"{tuple(before.shape)} of {tuple(rows.shape)}."
+        )
+    # A change of the first row of the first module must reach no other: softmax over modules would.
+    if not torch.equal(before.flatten(0, 1)[1:], after.flatten(0, 1)[1:]):
+        raise ValueError(
+            f"activation must treat every row of every module on its own, got {module!r}, which mixes "
+            "them: let it work along the last axis (dim=-1)."
+        )
+    return module

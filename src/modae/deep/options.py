@@ -9,7 +9,7 @@ from os import PathLike
 from typing import Any
 
 import torch
-from sklearn.utils import check_random_state
+from torch import nn
 
 from modae.utils.parameters import (
     check_choice,
@@ -26,88 +26,85 @@ OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "sgd": torch.optim.SGD,
 }
 
-Schedule = Callable[[int, int], float]
-
-
-def constant(epoch: int, max_epochs: int) -> float:
-    """1 all the time."""
-    return 1.0
-
-
-def cosine(epoch: int, max_epochs: int) -> float:
-    """Half a wave, from 1 before the first epoch to 0 after the last."""
-    return 0.5 * (1.0 + math.cos(math.pi * min(1.0, epoch / max_epochs)))
-
-
-def exponential(epoch: int, max_epochs: int) -> float:
-    """The same factor in each epoch, from 1 to a hundredth after the last."""
-    return 0.01 ** min(1.0, epoch / max_epochs)
-
-
-SCHEDULES: dict[str, Schedule] = {"constant": constant, "cosine": cosine, "exponential": exponential}
+SCHEDULES: dict[str, Callable[[int, int], float]] = {
+    "constant": lambda epoch, max_epochs: 1.0,
+    "cosine": lambda epoch, max_epochs: 0.5 + 0.5 * math.cos(math.pi * min(1.0, epoch / max_epochs)),
+    "exponential": lambda epoch, max_epochs: 0.01 ** min(1.0, epoch / max_epochs),
+}
 """Factors of the learning rate in an epoch, counted from 0; functions of the epoch and nothing else."""
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
-def check_training(options: Any) -> None:
-    """Check every shared parameter of an estimator."""
-    check_count("n_modules", options.n_modules)
-    check_diversity(options.diversity)
-    _check_name_or(
-        "optimizer", options.optimizer, OPTIMIZERS, "a torch.optim.Optimizer class", _is_optimizer
-    )
-    check_non_negative("learning_rate", options.learning_rate)
-    _check_name_or("schedule", options.schedule, SCHEDULES, "a callable(epoch, max_epochs)", callable)
-    check_non_negative("weight_decay", options.weight_decay)
-    if (
-        options.weight_decay
-        and "weight_decay" not in signature(optimizer_class(options.optimizer)).parameters
-    ):
-        raise ValueError(
-            f"weight_decay must be 0 for optimizer={options.optimizer!r}, which has none, got "
-            f"{options.weight_decay!r}."
-        )
-    if options.batch_size != "all":
-        _check_batch_size(options.batch_size)
-    check_count("max_epochs", options.max_epochs)
-    check_fraction("validation_fraction", options.validation_fraction)
-    check_count("patience", options.patience)
+def check_training_parameters(options: Any) -> None:
+    """Check every parameter that all deep estimators share."""
+    for name in ("n_modules", "max_epochs", "patience"):
+        check_count(name, getattr(options, name))
     for name in ("equal_start", "early_stopping", "normalize", "compile", "verbose"):
         check_flag(name, getattr(options, name))
+    for name in ("learning_rate", "weight_decay"):
+        check_non_negative(name, getattr(options, name))
+    check_diversity(options.diversity)
+    check_fraction("validation_fraction", options.validation_fraction)
     check_choice("dtype", options.dtype, DTYPES)
     device_of(options.device, options.dtype)
+    optimizer, schedule = options.optimizer, options.schedule
+    if not (isclass(optimizer) and issubclass(optimizer, torch.optim.Optimizer)):
+        _check_name("optimizer", optimizer, OPTIMIZERS, "a torch.optim.Optimizer class")
+    if not callable(schedule):
+        _check_name("schedule", schedule, SCHEDULES, "a callable(epoch, max_epochs)")
+    known = signature(optimizer_class(optimizer)).parameters
+    if options.weight_decay and "weight_decay" not in known:
+        raise ValueError(
+            f"weight_decay must be 0 for optimizer={optimizer!r}, which has none, got "
+            f"{options.weight_decay!r}."
+        )
+    if isinstance(options.batch_size, str) and options.batch_size != "all":
+        raise ValueError(
+            f"batch_size must be an integer of at least 1, or 'all', got {options.batch_size!r}."
+        )
+    if options.batch_size != "all":
+        check_count("batch_size", options.batch_size)
     if not (options.checkpoint is None or isinstance(options.checkpoint, (str, PathLike))):
         raise ValueError(f"checkpoint must be None or a path, got {options.checkpoint!r}.")
 
 
-def check_factory(name: str, value: Any) -> None:
-    """None, or a class or function that makes a module: an instance could not start M of them."""
-    if value is None or (callable(value) and not isinstance(value, torch.nn.Module)):
-        return
-    raise ValueError(
-        f"{name} must be None, or a class or function that returns a torch.nn.Module, got {value!r}."
-    )
-
-
 def device_of(device: Any, dtype: str) -> torch.device:
     """The device that a name stands for; "auto" is the best that there is for this precision."""
+    present = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if isinstance(device, str) and device == "auto":
-        if torch.cuda.is_available():
+        if present["cuda"]:
             return torch.device("cuda")
-        apple = dtype == "float32" and torch.backends.mps.is_available()
-        return torch.device("mps" if apple else "cpu")
+        return torch.device("mps" if present["mps"] and dtype == "float32" else "cpu")
     try:
         chosen = torch.device(device)
-    except (RuntimeError, TypeError) as reason:
+        is_present = present[chosen.type]
+    except (RuntimeError, TypeError, KeyError) as reason:
         raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or 'mps', got {device!r}.") from reason
-    _check_present(chosen, dtype)
+    if not is_present:
+        raise ValueError(
+            f"device={str(device)!r} is not available here: use 'auto', which takes what there is."
+        )
+    if chosen.type == "mps" and dtype == "float64":
+        raise ValueError("dtype must be 'float32' on the device 'mps', got 'float64'.")
     return chosen
 
 
 def optimizer_class(optimizer: Any) -> type[torch.optim.Optimizer]:
     """The class that a name stands for."""
-    return OPTIMIZERS[optimizer] if isinstance(optimizer, str) else optimizer
+    chosen: type[torch.optim.Optimizer] = OPTIMIZERS.get(optimizer, optimizer)
+    return chosen
+
+
+def make_optimizer(options: Any, network: nn.Module) -> torch.optim.Optimizer:
+    """An optimiser without memory; it is told only what differs from its defaults."""
+    settings: dict[str, Any] = {"lr": float(options.learning_rate)}
+    if options.weight_decay:
+        settings["weight_decay"] = float(options.weight_decay)
+    on_known_device = next(network.parameters()).device.type in ("cpu", "cuda")
+    if isinstance(options.optimizer, str) and on_known_device:
+        settings["fused"] = True  # one pass over the weights instead of about ten
+    return optimizer_class(options.optimizer)(network.parameters(), **settings)
 
 
 def learning_rate(options: Any, epoch: int, *, stream: bool = False) -> float:
@@ -120,47 +117,7 @@ def learning_rate(options: Any, epoch: int, *, stream: bool = False) -> float:
     return float(options.learning_rate) * float(factor)
 
 
-def rows_in_batch(batch_size: Any, n_rows: int) -> int:
-    """Rows in each batch, for "all" and for more than there are."""
-    return n_rows if batch_size == "all" else min(int(batch_size), n_rows)
-
-
-def layer_sizes(sizes: Any) -> Any:
-    """A list as the tuple it stands for; the network refuses what is neither."""
-    return tuple(sizes) if isinstance(sizes, list) else sizes
-
-
-def seed_of(random_state: Any) -> int:
-    """One number from which all random numbers of a training follow."""
-    return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def _check_batch_size(value: Any) -> None:
-    if isinstance(value, str):
-        raise ValueError(f"batch_size must be an integer of at least 1, or 'all', got {value!r}.")
-    check_count("batch_size", value)
-
-
-def _check_name_or(
-    name: str, value: Any, names: dict[str, Any], other: str, accepts: Callable[[Any], bool]
-) -> None:
-    known = value in names if isinstance(value, str) else accepts(value)
-    if not known:
+def _check_name(name: str, value: Any, names: dict[str, Any], other: str) -> None:
+    if not isinstance(value, str) or value not in names:
         listed = ", ".join(repr(choice) for choice in names)
         raise ValueError(f"{name} must be one of {listed}, or {other}, got {value!r}.")
-
-
-def _is_optimizer(value: Any) -> bool:
-    return isclass(value) and issubclass(value, torch.optim.Optimizer)
-
-
-def _check_present(device: torch.device, dtype: str) -> None:
-    present = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if device.type not in present:
-        raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or 'mps', got {str(device)!r}.")
-    if not present[device.type]:
-        raise ValueError(
-            f"device={str(device)!r} is not available here: use 'auto', which takes what there is."
-        )
-    if device.type == "mps" and dtype == "float64":
-        raise ValueError("dtype must be 'float32' on the device 'mps', got 'float64'.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -10,10 +10,8 @@ from sklearn.utils import check_array
 
 from modae.data import rows_of
 from modae.data.rows import Rows
-from modae.deep.base import Targets
-from modae.deep.net import Objective
-from modae.deep.supervised import SupervisedModules
-from modae.linear.model import Published
+from modae.deep.base import SupervisedModules
+from modae.deep.model import TrainedModel
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_choice
 
@@ -68,6 +66,8 @@ class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModule
     diversity_term_ : float
         How much less the loss of their mean is.
     n_epochs_, best_epoch_ : int
+    diversity_ : float
+        The diversity of the training, whatever the parameter is now.
     mean_, target_mean_ : ndarray
     scale_, target_scale_ : float
         What X and y are shifted and divided by.
@@ -91,9 +91,9 @@ class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModule
     True
     """
 
-    reconstruction_error_ = Published("members")
-    target_mean_ = Published("target_scaling.mean")
-    target_scale_ = Published("target_scaling.scale")
+    reconstruction_error_ = property(lambda self: self._model().terms["members"])
+    target_mean_ = property(lambda self: self._model().target_scaling.mean.copy())
+    target_scale_ = property(lambda self: self._model().target_scaling.scale)
 
     def __init__(
         self,
@@ -118,30 +118,12 @@ class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModule
         normalize: bool = True,
         dtype: str = "float32",
         device: str = "auto",
-        compile: bool = False,  # noqa: A002 - the name that torch and skorch use
+        compile: bool = False,  # noqa: A002 - the name that torch uses
         verbose: bool = False,
         checkpoint: Any = None,
         random_state: Any = None,
     ) -> None:
         self._store(locals())
-
-    loss: str
-
-    def partial_fit(self, X: Any, y: Any) -> Self:
-        """One epoch over these rows, from where training is now, at a constant learning rate.
-
-        The first call starts training, and its rows set what X and y are shifted and divided by.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-
-        Returns
-        -------
-        self
-        """
-        return self._partial_fit(X, y)
 
     def predict(self, X: Any) -> Array:
         """Mean of the predictions of the modules.
@@ -169,8 +151,8 @@ class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModule
         """
         model, rows = self._model(), rows_of(X, self)
         assert model.target_scaling is not None
-        members = model.target_scaling.undone(model.outputs(rows), rows.dtype)
-        return members[..., 0] if model.state["flat"] else members
+        members = model.target_scaling.undo(model.outputs(rows), rows.dtype)
+        return members[..., 0] if model.flat else members
 
     def member_spread(self, X: Any) -> Array:
         """Standard deviation over the modules of their predictions.
@@ -189,22 +171,19 @@ class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModule
         """
         return self.predict_members(X).std(axis=0)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _objective(self) -> dict[str, Any]:
         check_choice("loss", self.loss, ("squared_error", "huber"))
+        return {"diversity": float(self.diversity), "loss": self.loss, "average": "probability"}
 
-    def _objective(self) -> Objective:
-        return Objective(float(self.diversity), self.loss)
-
-    def _targets(self, y: Any, rows: Rows, classes: Any, *, reset: bool) -> Targets:
+    def _validated_targets(
+        self, y: Any, rows: Rows, start: TrainedModel | None, classes: Any
+    ) -> np.ndarray:
         self._check_target(y, rows)
-        values = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
-        flat, table = values.ndim == 1, values.reshape(len(values), -1)
-        if not reset:
-            before = self._fitted.model
-            width = before.recipe.keywords["n_outputs"]
-            if (flat, table.shape[1]) != (before.state["flat"], width):
+        values: np.ndarray = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+        if start is not None:
+            width = start.arguments["n_outputs"]
+            if (values.ndim == 1, values[0].size) != (start.flat, width):
                 raise ValueError(
                     f"y must have its {width} columns of fit, got the shape {values.shape}."
                 )
-        return Targets(table, table.shape[1], flat)
+        return values

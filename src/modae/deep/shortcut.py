@@ -20,8 +20,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from modae.deep.loss import Loss, LossTerms, modular_loss
-from modae.deep.networks import MemberLayer, ModularAutoencoderNetwork
+from modae.deep.loss import Loss, LossTerms, loss_terms
+from modae.deep.networks import ModularAutoencoderNetwork
 from modae.utils.parameters import check_diversity
 
 
@@ -67,19 +67,15 @@ def network_terms(
     >>> bool(torch.isclose(network_terms(network, rows, rows, 0.5).loss, long_way))
     True
     """
-    if loss == "squared_error" and isinstance(network, ModularAutoencoderNetwork):
-        *before, last = network.decoder
-        assert isinstance(last, MemberLayer)
+    decoder = network.decoder if isinstance(network, ModularAutoencoderNetwork) else None
+    if loss == "squared_error" and isinstance(decoder, nn.Sequential):
+        last: Any = decoder[-1]
         n_outputs, n_inputs = last.weight.shape[1:]
         # A wide layer has large W^T W, and few rows have small reconstructions.
         if n_inputs < min(n_outputs, len(x)):
-            hidden = network.encode(x)
-            for layer in before:
-                hidden = layer(hidden)
+            hidden = decoder[:-1](network.encode(x))  # type: ignore[operator]
             return linear_output_terms(hidden, last.weight, last.bias, target, diversity)
-    terms = modular_loss(network(x), target, diversity, loss=loss, average=average, return_terms=True)
-    assert isinstance(terms, LossTerms)
-    return terms
+    return loss_terms(network(x), target, diversity, loss=loss, average=average)
 
 
 def linear_output_terms(

@@ -45,14 +45,14 @@ def deep_prediction(graph: Graph, regressor: Any, x: Features) -> Regression:
     scaling = model.target_scaling
     mean = _mean_of_modules(graph, _supervised_outputs(graph, model, x))
     prediction = graph.add("Add", graph.add("Mul", mean, scaling.scale), scaling.mean)
-    return Regression(prediction, () if model.state["flat"] else (len(scaling.mean),))
+    return Regression(prediction, () if model.flat else (len(scaling.mean),))
 
 
 def deep_label(graph: Graph, classifier: Any, x: Features) -> Classification:
     """Mean probabilities, or the softmax of mean logits, of a ModularNetworkClassifier."""
     model = classifier._model()
     logits = _supervised_outputs(graph, model, x)
-    if model.objective.average == "logit":
+    if model.objective["average"] == "logit":
         probabilities = graph.add("Softmax", _mean_of_modules(graph, logits), axis=-1)
     else:
         probabilities = _mean_of_modules(graph, graph.add("Softmax", logits, axis=-1))
@@ -68,9 +68,7 @@ DEEP_CONVERTERS: dict[type, Converter] = {
 
 
 def _supervised_outputs(graph: Graph, model: Any, x: Features) -> str:
-    network = model.network
-    parts = [network.body, network.members] if hasattr(network, "body") else [network.members]
-    return _outputs(graph, parts, model.scaling, x)
+    return _outputs(graph, [model.network.body, model.network.members], model.scaling, x)
 
 
 def _mean_of_modules(graph: Graph, stack: str) -> str:
