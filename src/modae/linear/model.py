@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import attrgetter
 from threading import Lock
 from typing import Any
 from warnings import warn
@@ -275,19 +274,3 @@ def fitted(read: Callable[[LinearModel], Any]) -> property:
             raise UnsolvedError(str(reason)) from reason
 
     return property(get)
-
-
-class Published:
-    """A fitted attribute read by a dotted path from ``_fitted.model``; for deep models."""
-
-    def __init__(self, path: str) -> None:
-        self.read = attrgetter(path)
-
-    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
-        if estimator is None:
-            return self
-        check_is_fitted(estimator)
-        return self.read(estimator._fitted.model)
-
-    def __set__(self, estimator: Any, value: Any) -> None:
-        raise AttributeError("It follows from the fit and cannot be set.")
