@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -28,6 +29,20 @@ def percent(value: float) -> str:
     '12.3%'
     """
     return f"{100 * value:.1f}%"
+
+
+def listed(names: Iterable[object], most: int = 5) -> str:
+    """The first few names, and how many more there are.
+
+    Examples
+    --------
+    >>> from modae.utils.text import listed
+    >>> listed("abcdefg", most=2)
+    "'a', 'b' and 5 more"
+    """
+    quoted = [repr(str(name)) for name in names]
+    rest = len(quoted) - most
+    return ", ".join(quoted[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def bounded_loss(model: Any) -> tuple[str, str]:
