@@ -21,9 +21,9 @@ def bad(request, desk, monkeypatch):
     if request.param.stdin is not None:
         buffer = io.BytesIO(request.param.stdin)
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=buffer, isatty=lambda: False))
-    monkeypatch.setattr("modae.cli.csv_tables.CSV_BLOCK", 8 * 2**20)
+    monkeypatch.setattr("modae.sources.csv_files.BLOCK_BYTES", 8 * 2**20)
     if request.param.name == "a slip far down":
-        monkeypatch.setattr("modae.cli.csv_tables.CSV_BLOCK", 4096)
+        monkeypatch.setattr("modae.sources.csv_files.BLOCK_BYTES", 4096)
     return request.param
 
 
@@ -77,3 +77,20 @@ def test_ctrl_c_is_130_and_nothing_is_written(desk, call, monkeypatch):
     assert answer.code == 130
     assert answer.err.splitlines()[-1] == "modae: Interrupted: nothing was written."
     assert not (desk / "new.modae").exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (MemoryError("the sums need 80 GB: use solver='spectral'."), "the sums need 80 GB: use solver="),
+        (MemoryError(), "There is too little memory: close other programs"),
+    ],
+)
+def test_too_little_memory_has_the_remedy_of_the_library(desk, call, monkeypatch, error, says):
+    def too_large(*_):
+        raise error
+
+    monkeypatch.setattr("modae.cli.fitting.survey", too_large)
+    answer = call("fit", "good.csv", "--drop", "kind", "-o", "new.modae")
+    assert answer.code == 3
+    assert answer.err.splitlines()[-1].startswith(f"modae: {says}")

@@ -12,14 +12,14 @@ import time
 from contextlib import suppress
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 import modae
 from modae.cli import main
-from modae.cli.errors import Mistake
-from modae.cli.opening import open_table
-from modae.cli.output import open_output
+from modae.cli.errors import UserError
+from modae.cli.tables import open_output, open_table
 from modae.cli.talk import Talk
 from modae.utils.atomic import LITTER_PREFIX
 
@@ -52,6 +52,30 @@ def test_a_table_from_a_pipe_gives_the_same_model(desk, call, monkeypatch):
     assert call("fit", "-", "--target", "kind", "--no-check", "-o", "new.modae").code == 0
     old, new = modae.load("vote.modae"), modae.load("new.modae")
     assert (old[-1].extractor_.encoders_ == new[-1].extractor_.encoders_).all()
+
+
+@pytest.mark.parametrize("blocking", [True, False], ids=["unbuffered", "a pipe that does not wait"])
+def test_every_row_arrives_on_standard_output(desk, blocking):
+    """A pipe takes 64 kB at a time, and less if nobody reads: all bytes are written, or it fails."""
+    rows = np.load("rows.npy")
+    np.save("many.npy", np.tile(rows, (400, 1)))
+    reader, writer = os.pipe()
+    os.set_blocking(writer, blocking)
+    command = [sys.executable, "-c", COMMAND, "transform", "features.modae", "many.npy", "-o", "-"]
+    unbuffered = {"PYTHONUNBUFFERED": "1"} if blocking else {}
+    with subprocess.Popen(command, stdout=writer, env=environment(**unbuffered)) as process:
+        os.close(writer)
+        with os.fdopen(reader, "rb") as pipe:
+            lines = pipe.read().splitlines()
+    assert process.returncode == 0
+    assert len(lines) == 1 + 400 * len(rows)
+    assert {line.count(b",") for line in lines} == {lines[0].count(b",")}
+
+
+def test_python_dash_m_is_the_command():
+    command = [sys.executable, "-m", "modae", "--version"]
+    run = subprocess.run(command, capture_output=True, text=True, env=environment(), check=True)
+    assert run.stdout == f"modae {modae.__version__}\n"
 
 
 def test_a_terminal_is_no_table(desk, call, monkeypatch):
@@ -95,11 +119,11 @@ def test_a_closed_stdout_and_ctrl_c_at_the_start_are_ends_like_others(monkeypatc
         print("words for nobody")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("modae.cli.guard.run", interrupted)
+    monkeypatch.setattr("modae.cli.errors.run", interrupted)
     monkeypatch.setattr(sys, "stdout", None)
     with pytest.raises(SystemExit) as end:
         main()
-    with sys.stdout, pytest.raises(Mistake, match="standard output is closed"), open_output("-"):
+    with sys.stdout, pytest.raises(UserError, match="standard output is closed"), open_output("-"):
         pass
     assert end.value.code == 130
     assert capsys.readouterr().err == "modae: Interrupted: nothing was written.\n"
@@ -107,7 +131,7 @@ def test_a_closed_stdout_and_ctrl_c_at_the_start_are_ends_like_others(monkeypatc
 
 def test_the_name_of_a_file_may_be_no_text(desk):
     shutil.copy("good.csv", b"caf\xe9.csv")
-    with pytest.raises(Mistake, match="not UTF-8: rename it"):
+    with pytest.raises(UserError, match="not UTF-8: rename it"):
         open_table(os.fsdecode(b"caf\xe9.csv"))
 
 
@@ -138,9 +162,9 @@ def test_a_full_disk_leaves_nothing_behind(desk):
 FITTER = """
 import os, sys
 import skops.io
-import modae.cli.fitting, modae.cli.csv_tables, modae.files.foreign, modae.files.layouts
+import modae.cli.fitting, modae.sources.csv_files
 from modae.cli.app import app
-from modae.cli.guard import run
+from modae.cli.errors import run
 
 for line in sys.stdin:
     child = os.fork()

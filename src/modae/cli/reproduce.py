@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from modae.cli.errors import ENVIRONMENT, INTERRUPTED, MISTAKE, Mistake
-from modae.cli.output import check_output
+from modae.cli.errors import ENVIRONMENT, INTERRUPTED, MISTAKE, UserError
+from modae.cli.tables import check_output
 from modae.report.page import require_plotly
 from modae.reproduction.claims import DIFFERS, REPRODUCED, Verdict, counts
 from modae.reproduction.page import make_page
@@ -47,7 +47,7 @@ def reproduce_command(
         except OSError as error:
             raise OSError(f"--out {out}: nothing can be written there ({error.strerror}).") from error
         verdicts = run(names, setting, fresh, page, errors)
-    except Mistake as mistake:
+    except UserError as mistake:
         _say(errors, str(mistake))
         return MISTAKE
     except KeyboardInterrupt:
@@ -68,22 +68,22 @@ def _check_typed(names: Sequence[str], setting: Setting, page: str | None) -> No
     """Refuse before hours of work what is wrong with what was typed."""
     unknown = [name for name in names if name not in PARTS]
     if setting.n_jobs == 0:
-        raise Mistake("--jobs must not be 0: give a number of cores, or -1 for all.")
+        raise UserError("--jobs must not be 0: give a number of cores, or -1 for all.")
     if unknown:
-        raise Mistake(f"There is no part {unknown[0]!r}. Parts are: {', '.join(PARTS)}.")
+        raise UserError(f"There is no part {unknown[0]!r}. Parts are: {', '.join(PARTS)}.")
     try:
         check_source(list(names or PARTS), setting)
     except (ValueError, FileNotFoundError, NotADirectoryError) as error:
-        raise Mistake(f"--source {setting.source}: {error}") from error
+        raise UserError(f"--source {setting.source}: {error}") from error
     except (OSError, ImportError):
         pass  # not a mistake: said when the work begins
     if page is not None:
         try:
             check_output(page, (".html", ".htm"), ())
-        except Mistake as mistake:
-            raise Mistake(str(mistake).replace("-o ", "--report ", 1)) from mistake
+        except UserError as mistake:
+            raise UserError(str(mistake).replace("-o ", "--report ", 1)) from mistake
         except OSError as error:
-            raise Mistake(
+            raise UserError(
                 f"--report {page}: nothing can be written there ({error.strerror})."
             ) from error
 
