@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
-import numpy as np
-
 MISSING = "\N{EN DASH}"
 """In place of a number that is not known."""
 
@@ -46,10 +44,9 @@ def format_number(value: float | None, unit: str = "", digits: int = 4) -> str:
     if not number.is_finite():
         return f"{value}"
     rounded = float(_rounded(number, digits - 1 - number.adjusted())) + 0.0  # no minus before zero
-    if rounded == 0.0 or 1e-6 <= abs(rounded) < 1e21:  # where JavaScript, too, writes all places
-        text = np.format_float_positional(rounded, trim="-")
-    else:
-        text = np.format_float_scientific(rounded, trim="-", exp_digits=1)
+    # JavaScript, too, writes all places of numbers that are neither tiny nor huge.
+    style = "f" if rounded == 0.0 or 1e-6 <= abs(rounded) < 1e21 else "e"
+    text = format(Decimal(repr(rounded)).normalize(), style)
     return text.replace("-", "\N{MINUS SIGN}") + unit
 
 
