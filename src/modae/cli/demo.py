@@ -36,12 +36,11 @@ def main(out: Path = Path("modae-demo")) -> None:
     extractor = LinearModularAutoencoder(10, 10)
     search = ModularClassifierCV(extractor, n_jobs=-1, random_state=0, rule="best").fit(train, y_train)
     print_path(search)
+    neighbor, bagging = NearestNeighborClassifier(), BaggingAutoencoder(10, 10)
     others = {
-        "one PCA, 10 components, 1-NN": make_pipeline(PCA(10), NearestNeighborClassifier()),
-        "one PCA, 100 components, 1-NN": make_pipeline(PCA(100), NearestNeighborClassifier()),
-        "Bagging Autoencoders, 1-NN": ModularClassifier(
-            BaggingAutoencoder(10, 10), n_jobs=-1, random_state=0
-        ),
+        "one PCA, 10 components, 1-NN": make_pipeline(PCA(10, random_state=0), neighbor),
+        "one PCA, 100 components, 1-NN": make_pipeline(PCA(100, random_state=0), neighbor),
+        "Bagging Autoencoders, 1-NN": ModularClassifier(bagging, n_jobs=-1, random_state=0),
     }
     print("  on the test part                    error")
     for name, model in others.items():
