@@ -18,7 +18,7 @@ LAYERS = {
     "core": ({"utils"}, {"numpy", "scipy"}),
     "data": ({"utils"}, {*SCIENCE, "joblib", "narwhals"}),
     "files": ({"utils"}, {*SCIENCE, "skops"}),
-    "sources": ({"utils", "data"}, {*SCIENCE, "dask"}),
+    "sources": ({"utils", "data"}, {*SCIENCE, "dask", "narwhals"}),
     "linear": ({"utils", "core", "data", "files", "sources"}, SCIENCE),
 }
 

@@ -94,6 +94,14 @@ def test_kept_columns_are_no_features_of_a_model_without_names(tmp_path):
     assert len(pd.read_parquet(tmp_path / "c.parquet").columns) == 7
 
 
+def test_codes_in_csv_and_endings_in_capitals(tmp_path):
+    for name, read in (("C.CSV", pd.read_csv), ("C.Parquet", pd.read_parquet)):
+        assert modae.transform_stream(MODEL, batches(), tmp_path / name, keep=["id"]) == 200
+        assert list(read(tmp_path / name)["id"]) == list(SOURCE["id"])
+        codes = read(tmp_path / name).drop(columns="id").to_numpy()
+        np.testing.assert_allclose(codes, MODEL.transform(FRAME), atol=1e-12)
+
+
 def test_types_of_kept_columns_stay(tmp_path):
     table = pa.Table.from_pandas(FRAME).append_column(
         "when", pa.array(np.arange(200), pa.timestamp("s"))
@@ -123,10 +131,10 @@ def test_bad_requests(tmp_path):
         with pytest.raises(error, match=match):
             modae.transform_stream(model, source, tmp_path / name, **options)
 
-    refused(r"path must end in \.npy or \.parquet, got '.*c\.txt'", name="c.txt")
+    refused(r"path must end in \.npy, \.parquet, \.csv, got '.*c\.txt'", name="c.txt")
     refused("method must be one that LinearModularAutoencoder has, got 'predict'", method="predict")
     refused(r"answers 200 rows with shape \(3, 200, 2\)", method="transform_modules")
-    refused("keep must be a list of names, got the word 'id'", TypeError, keep="id")
+    refused("keep must be a list of names, got the string 'id'", TypeError, keep="id")
     refused("there is no column 'nothing'", keep=["nothing"])
     refused("needs a file with columns: write to a .parquet file", name="c.npy", keep=["id"])
     refused("needs a source whose columns have names", model=PLAIN, source=X, keep=["id"])

@@ -1,26 +1,21 @@
-"""One batch: rows, what is beside them, and where each row is from."""
+"""One batch: rows, the columns that are no features, and where each row is from."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from modae.data.rows import Rows
-from modae.sources.tables import as_numpy, copied, first_missing, joined, labelled
+from modae.sources.frames import as_numpy, copied, joined, labelled, missing_in
 from modae.utils.arrays import Array
 
-
-class Stretch(NamedTuple):
-    """Rows that lie together in one file."""
-
-    origin: str
-    first: int
-    length: int
+Origin = tuple[str, int, int]
+"""A file (or a place in a sequence), the index of the first row in it, and how many rows are from it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +33,10 @@ class Batch:
     target, weights : arrays of shape (n,) or None
     kept : mapping of str to array
         Columns that are passed through.
-    stretches : tuple of Stretch
+    origins : tuple of Origin
         Where the rows are from.
-    library : str or None
-        Whose tables the source is made of.
+    like : frame or None
+        A table of the library that the source is made of.
     """
 
     rows: Rows
@@ -50,8 +45,8 @@ class Batch:
     target: Any = None
     weights: Array | None = None
     kept: Mapping[str, Any] = field(default_factory=dict)
-    stretches: tuple[Stretch, ...] = ()
-    library: str | None = None
+    origins: tuple[Origin, ...] = ()
+    like: Any = None
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -64,7 +59,7 @@ class Batch:
     @property
     def table(self) -> Any:
         """The rows with the names of their columns, in a table of the library they are from."""
-        return labelled(self.rows, self.names, self.library)
+        return labelled(self.rows, self.names, self.like)
 
     def cut(self, start: int, stop: int) -> Batch:
         """Some of the rows; ``start`` and ``stop`` count from the first of this batch."""
@@ -77,7 +72,7 @@ class Batch:
             target=None if self.target is None else self.target[start:stop],
             weights=None if self.weights is None else self.weights[start:stop],
             kept={name: values[start:stop] for name, values in self.kept.items()},
-            stretches=tuple(_cut_stretches(self.stretches, start, stop)),
+            origins=tuple(_cut_origins(self.origins, start, stop)),
         )
 
     def copy(self) -> Batch:
@@ -92,46 +87,39 @@ class Batch:
 
     def whole_target(self, name: str) -> np.ndarray:
         """The target; a label that is missing would become a class of its own."""
-        gap = first_missing(self.target)
-        if gap is not None:
+        missing = missing_in(self.target)
+        if missing.any():
             raise ValueError(
-                f"target column {name!r}, {self.place_of(gap)} is missing: fill it, or leave the row "
-                "out."
+                f"target column {name!r}, {self.place_of(int(missing.argmax()))} is missing: fill it, "
+                "or leave the row out."
             )
         return as_numpy(copied(self.target))
 
     def place_of(self, row: int) -> str:
-        """Where a row of the batch is from, in words."""
-        for stretch in self.stretches:
-            if row < stretch.length:
-                return f"row {stretch.first + row:,} of {stretch.origin}"
-            row -= stretch.length
+        """Where a row of the batch is from, for messages."""
+        for origin, first, length in self.origins:
+            if row < length:
+                return f"row {first + row:,} of {origin}"
+            row -= length
         return f"row {self.start + row:,}"
-
-    def column_name(self, column: int) -> str:
-        """A column, in words."""
-        return f"column {column}" if self.names is None else f"column {self.names[column]!r}"
 
     def check_finite(self) -> None:
         """Refuse missing and infinite entries, and say where the first one is."""
         entries = self.rows.data if sparse.issparse(self.rows) else self.rows
         if is_finite(entries):
             return
-        row, column = self._first_strange()
-        value = self.rows[row, column]
-        what = "is missing (NaN)" if np.isnan(value) else f"is {value}"
-        raise ValueError(
-            f"{self.place_of(row)}: {self.column_name(column)} {what}, and every entry must be a finite "
-            "number: fill or impute it (sklearn.impute.SimpleImputer), or leave the row or column out."
-        )
-
-    def _first_strange(self) -> tuple[int, int]:
         if sparse.issparse(self.rows):
             place = int(np.flatnonzero(~np.isfinite(self.rows.data))[0])
             row = int(np.searchsorted(self.rows.indptr, place, side="right")) - 1
-            return row, int(self.rows.indices[place])
-        row = int(np.flatnonzero(~np.isfinite(self.rows).all(axis=1))[0])
-        return row, int(np.flatnonzero(~np.isfinite(self.rows[row]))[0])
+            column = int(self.rows.indices[place])
+        else:
+            row, column = map(int, np.argwhere(~np.isfinite(self.rows))[0])
+        value, name = self.rows[row, column], column if self.names is None else repr(self.names[column])
+        what = "is missing (NaN)" if np.isnan(value) else f"is {value}"
+        raise ValueError(
+            f"{self.place_of(row)}: column {name} {what}, and every entry must be a finite "
+            "number: fill or impute it (sklearn.impute.SimpleImputer), or leave the row or column out."
+        )
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -151,11 +139,11 @@ def is_finite(values: Array) -> bool:
     return bool(np.isfinite(total) or np.isfinite(values).all())
 
 
-def _cut_stretches(stretches: Iterable[Stretch], start: int, stop: int) -> Iterator[Stretch]:
-    for origin, first, length in stretches:
+def _cut_origins(origins: Iterable[Origin], start: int, stop: int) -> Iterator[Origin]:
+    for origin, first, length in origins:
         begin, end = max(start, 0), min(stop, length)
         if begin < end:
-            yield Stretch(origin, first + begin, end - begin)
+            yield origin, first + begin, end - begin
         start, stop = start - length, stop - length
 
 
@@ -174,7 +162,7 @@ def joined_batches(batches: Sequence[Batch]) -> Batch:
             name: _joined_column(f"column {name!r}", [batch.kept[name] for batch in batches])
             for name in first.kept
         },
-        stretches=tuple(stretch for batch in batches for stretch in batch.stretches),
+        origins=tuple(origin for batch in batches for origin in batch.origins),
     )
 
 

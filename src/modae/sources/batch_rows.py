@@ -15,7 +15,7 @@ from modae.data.rows import Rows
 from modae.data.validation import weights_of
 from modae.sources.batch import Batch
 from modae.sources.batches import Batches
-from modae.sources.tables import joined
+from modae.sources.frames import joined
 from modae.utils.arrays import Array
 
 

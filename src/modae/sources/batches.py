@@ -13,24 +13,22 @@ from scipy import sparse
 
 from modae.data.rows import Rows
 from modae.data.validation import weights_of
-from modae.sources.arrow_files import kept_column
-from modae.sources.batch import Batch, Stretch, rebatched
-from modae.sources.opening import source_of
-from modae.sources.roles import Roles, check_source, first_rows, roles_of
-from modae.sources.sources import Piece, Source, from_row
-from modae.sources.tables import (
+from modae.sources.batch import Batch, rebatched
+from modae.sources.frames import (
     as_numpy,
+    as_strings,
     column_of,
     joined,
+    kept_column,
     labelled,
     labels_of,
-    library_of,
     matrix_of,
     names_of,
-    shape_of,
-    sliced,
 )
+from modae.sources.opening import source_of
+from modae.sources.source import Chunk, ColumnSelection, Source, listed
 from modae.utils.arrays import Array, Precision
+from modae.utils.parameters import check_count
 
 BATCH_BYTES = 1 << 26
 """About how many bytes of rows make a batch, unless the caller says otherwise: 64 MB."""
@@ -70,17 +68,16 @@ class Batches:
     (7, 2, [5, 2])
     """
 
-    def __init__(self, source: Source, roles: Roles, batch_size: int | None = None) -> None:
+    def __init__(self, source: Source, columns: ColumnSelection, batch_size: int | None = None) -> None:
         self._source = source
-        self._roles = roles
+        self._columns = columns
         self._batch_size = batch_size
-        self._library = library_of(source.sample)
         self._sample_rows: Rows | None = None
         self.kind = source.kind
         self.n_rows = source.n_rows
-        self.names = roles.features
-        self.n_features = source.width if roles.features is None else len(roles.features)
-        self.target, self.weight = roles.target, roles.weight
+        self.names = columns.features
+        self.n_features = source.width if columns.features is None else len(columns.features)
+        self.target, self.weight = columns.target, columns.weight
 
     def __repr__(self) -> str:
         rows = "?" if self.n_rows is None else f"{self.n_rows:,}"
@@ -98,10 +95,8 @@ class Batches:
 
     def read(self, start: int = 0) -> Iterator[Batch]:
         """Batches of the rows from ``start`` on; rows before are passed over as cheaply as possible."""
-        _check_whole("start", start, 0)
-        pieces = self._source.read(start, self._roles.wanted, self.batch_size)
-        pieces = from_row(pieces, start, self.n_rows)
-        return rebatched((self._part(piece, start) for piece in pieces), self.batch_size)
+        check_count("start", start, minimum=0)
+        return rebatched(self._parts(start), self.batch_size)
 
     def read_target(self) -> np.ndarray:
         """The target column as a whole; the features are not even read, where a source lets them be."""
@@ -109,7 +104,7 @@ class Batches:
             raise ValueError(
                 "these batches have no target: name its column in open_batches(target=...)."
             )
-        alone = replace(self._roles, features=(), weight=None, kept=(), exact=False)
+        alone = replace(self._columns, features=(), weight=None, kept=(), exact=False)
         found = [batch.whole_target(self.target) for batch in self._with(alone)]
         return np.asarray(joined(found)) if found else np.empty(0)
 
@@ -119,38 +114,42 @@ class Batches:
             raise ValueError(
                 "these batches have no weights: name their column in open_batches(weight=...)."
             )
-        alone = replace(self._roles, features=(), target=None, kept=(), exact=False)
+        alone = replace(self._columns, features=(), target=None, kept=(), exact=False)
         found = [batch.copy().weights for batch in self._with(alone)]
         return np.concatenate([np.empty(0), *found])
 
     def without_weights(self) -> Self:
         """The same batches; the column of weights is not read, and still no feature."""
-        return self._with(self._roles.without_weight())
+        ignored = (*self._columns.ignored, *([] if self.weight is None else [self.weight]))
+        return self._with(replace(self._columns, weight=None, ignored=ignored))
 
     def to_array(self) -> Rows:
         """All rows in memory, as one matrix."""
         rows = [batch.copy().rows for batch in self]
         return joined(rows) if rows else self.sample[:0]
 
-    def keeping(self, names: Sequence[str]) -> Self:
-        """The same batches with columns that are passed through, in ``Batch.kept``."""
+    def keeping(self, names: Sequence[str], strings: Iterable[str] = ()) -> Self:
+        """The same batches with columns that are passed through, in ``Batch.kept``.
+
+        Of these and the target, those in ``strings`` are read as strings; a CSV file has them as written.
+        """
         if self.names is None and names:
             raise ValueError(f"keep={list(names)} needs a source whose columns have names.")
-        return self._with(self._roles.keeping(names))
+        return self._with(self._columns.keeping(names, strings))
 
     def for_model(self, estimator: Any) -> Self:
         """The same batches with the columns that a fitted estimator knows, by name, in its order."""
         known = getattr(estimator, "feature_names_in_", None)
         there = self._source.names
         if known is None or there is None or not set(known) <= set(there):
-            return self  # scikit-learn's own check of names has the words for it
-        return self._with(replace(self._roles, features=tuple(known), exact=False))
+            return self  # scikit-learn's own check of names has the message for it
+        return self._with(replace(self._columns, features=tuple(known), exact=False))
 
     @property
     def sample(self) -> Rows:
         """The first rows as a matrix, made when asked for: until then, other columns may be chosen."""
         if self._sample_rows is None:
-            self._sample_rows = first_rows(self._source, self._roles)
+            self._sample_rows = self._source.first_rows(self._columns)
         return self._sample_rows
 
     @property
@@ -167,7 +166,7 @@ class Batches:
     @property
     def header(self) -> Any:
         """A table without rows that has the columns: for checks of their number and names."""
-        return labelled(self.sample[:0], self.names, self._library)
+        return labelled(self.sample[:0], self.names, self._source.sample)
 
     @property
     def mark(self) -> str:
@@ -182,27 +181,50 @@ class Batches:
     def note(self, stop: int, summary: Any) -> None:
         """Told after each batch how far a sum has come: for a subclass that remembers it."""
 
-    def _with(self, roles: Roles) -> Self:
-        check_source(self._source, roles)
+    def _with(self, columns: ColumnSelection) -> Self:
+        columns.check(self._source)
         other = copy(self)
-        Batches.__init__(other, self._source, roles, self._batch_size)
+        Batches.__init__(other, self._source, columns, self._batch_size)
         return other
 
-    def _part(self, piece: Piece, start: int) -> Batch:
-        """A piece as a batch, without the rows before ``start``."""
-        n_rows = shape_of(piece.table)[0]
-        skipped = min(max(0, start - piece.start), n_rows)
-        table = sliced(piece.table, skipped, n_rows) if skipped else piece.table
-        first = piece.first + skipped
-        place = f"{piece.origin}, rows {first:,} to {first + n_rows - skipped - 1:,}"
-        try:
-            self._roles.check(names_of(table), shape_of(table)[1], self._source.width)
-            self._check_labels(labels_of(table))
-            return self._batch(
-                table, piece.start + skipped, Stretch(piece.origin, first, n_rows - skipped)
+    def _parts(self, start: int) -> Iterator[Batch]:
+        """The chunks of the source as batches. A source that ends before ``start`` has lost rows."""
+        length = self.n_rows or 0
+        for chunk in self._source.read(start, self._columns, self.batch_size):
+            stop = chunk.start + int(chunk.table.shape[0])
+            length = max(length, stop)
+            if stop > max(start, chunk.start):
+                yield self._batch(chunk, max(0, start - chunk.start))
+        if length < start:
+            raise ValueError(
+                f"the source has {length:,} rows, the checkpoint is at row {start:,}: some are gone. "
+                "Delete the checkpoint to start afresh."
             )
+
+    def _batch(self, chunk: Chunk, skipped: int) -> Batch:
+        """A chunk as a batch, without its first rows."""
+        table, columns = chunk.table[skipped:] if skipped else chunk.table, self._columns
+        first, n_rows = chunk.first + skipped, int(table.shape[0])
+        try:
+            columns.check_columns(names_of(table), int(table.shape[1]), self._source.width)
+            self._check_labels(labels_of(table))
+            rows = matrix_of(table, columns.features)
+            weights = None if columns.weight is None else as_numpy(column_of(table, columns.weight))
+            target = None if columns.target is None else column_of(table, columns.target)
+            kept = {name: kept_column(table, name) for name in columns.kept}
+            for name in columns.strings & kept.keys():
+                kept[name] = as_strings(name, kept[name])
+            if columns.target is not None and columns.target in columns.strings:
+                target = as_strings(columns.target, target)
+            weights = weights_of(weights, n_rows)
         except ValueError as reason:
+            place = f"{chunk.origin}, rows {first:,} to {first + n_rows - 1:,}"
             raise ValueError(f"{place}: {reason}") from None
+        if self._source.parts:  # all files of a folder in one precision, whichever comes first
+            rows = rows.astype(self.dtype, copy=False)
+        origins = ((chunk.origin, first, n_rows),)
+        start, like = chunk.start + skipped, self._source.sample
+        return Batch(rows, start, columns.features, target, weights, kept, origins, like)
 
     def _check_labels(self, labels: tuple[Any, ...] | None) -> None:
         """Columns without names are told apart by their order, and labels must not deny it."""
@@ -212,25 +234,6 @@ class Batches:
                 "counted from 0" if each is None else str(list(each)) for each in (expected, labels)
             )
             raise ValueError(f"the columns are {other}, and those of the first rows {first}.")
-
-    def _batch(self, table: Any, start: int, stretch: Stretch) -> Batch:
-        roles = self._roles
-        weights = None if roles.weight is None else as_numpy(column_of(table, roles.weight))
-        return Batch(
-            rows=self._matrix(table),
-            start=start,
-            names=roles.features,
-            target=None if roles.target is None else column_of(table, roles.target),
-            weights=weights_of(weights, stretch.length),
-            kept={name: kept_column(table, name) for name in roles.kept},
-            stretches=(stretch,),
-            library=self._library,
-        )
-
-    def _matrix(self, table: Any) -> Rows:
-        """Rows; all files of a folder in one precision, whichever comes first."""
-        rows = matrix_of(table, self._roles.features)
-        return rows.astype(self.dtype, copy=False) if self._source.parts else rows
 
 
 def open_batches(
@@ -284,7 +287,7 @@ def open_batches(
     (10000, 6)
     """
     if batch_size is not None:
-        _check_whole("batch_size", batch_size, 1)
+        check_count("batch_size", batch_size)
     if isinstance(source, Batches):
         if any(option is not None for option in (columns, target, weight, batch_size)):
             raise ValueError("source is open already: give its options where it was opened.")
@@ -292,8 +295,37 @@ def open_batches(
     found = source_of(source)
     if not found.width:
         raise ValueError(f"{found.origin} has no columns: there would be no data.")
-    roles = roles_of(found, columns, target, weight)
-    return Batches(found, roles, None if batch_size is None else int(batch_size))
+    selection = _selection(found, columns, target, weight)
+    selection.check(found)
+    return Batches(found, selection, None if batch_size is None else int(batch_size))
+
+
+def _selection(
+    source: Source, columns: Iterable[str] | None, target: str | None, weight: str | None
+) -> ColumnSelection:
+    """What a caller said of the columns."""
+    names = source.names
+    if names is None:
+        for parameter, value in {"columns": columns, "target": target, "weight": weight}.items():
+            if value is not None:
+                raise ValueError(
+                    f"{parameter}={value!r} names a column, and those of {source.origin} have no names."
+                )
+        return ColumnSelection()
+    if isinstance(columns, str):
+        raise TypeError(f"columns must be a list of names, got the string {columns!r}.")
+    features = tuple(name for name in names if name not in (target, weight))
+    features = features if columns is None else tuple(columns)
+    if not features:
+        raise ValueError("columns must name one feature or more.")
+    if len(set(features)) < len(features):
+        raise ValueError(f"columns must name each feature once, got {listed(features)}.")
+    if target is not None and target == weight:
+        raise ValueError(f"target and weight are both {target!r}: a column is one or the other.")
+    for parameter, name in (("target", target), ("weight", weight)):
+        if name is not None and name in features:
+            raise ValueError(f"{parameter}={name!r} is also one of columns: it cannot be a feature too.")
+    return ColumnSelection(features, target, weight, exact=columns is None)
 
 
 def default_batch_size(sample: Rows) -> int:
@@ -303,9 +335,3 @@ def default_batch_size(sample: Rows) -> int:
     else:
         row_bytes = sample.itemsize * sample.shape[1]
     return max(1, BATCH_BYTES // max(LEAST_ROW_BYTES, row_bytes))
-
-
-def _check_whole(name: str, value: Any, minimum: int) -> None:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or value < minimum:
-        raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}.")

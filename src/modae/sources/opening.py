@@ -7,25 +7,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from scipy import sparse
 
-from modae.sources.arrow_files import FILES, arrow_source
-from modae.sources.sources import (
-    Piece,
+from modae.sources.arrow_files import dataset_source, ipc_source, parquet_source
+from modae.sources.csv_files import COMPRESSIONS, csv_source
+from modae.sources.frames import is_frame
+from modae.sources.source import (
+    Chunk,
+    ColumnSelection,
     Source,
-    Wanted,
     callable_source,
     once_source,
     sequence_source,
     table_source,
 )
-from modae.sources.tables import library_of, shape_of
 
-ENDINGS = (".npy", *FILES)
-"""Of files that can be read."""
-
+ENDINGS = (".npy", ".parquet", ".arrow", ".feather", ".csv", ".tsv")
+"""Of files that can be read; capital letters are as good."""
 
 NOTES = ("", ".md", ".rst", ".txt", ".html", ".pdf", ".json", ".yaml", ".yml", ".toml", ".log")
 """Of files in a folder that are about the data, and passed over."""
@@ -33,13 +34,19 @@ NOTES = ("", ".md", ".rst", ".txt", ".html", ".pdf", ".json", ".yaml", ".yml", "
 
 def source_of(thing: Any) -> Source:
     """A source of any kind that :func:`modae.open_batches` knows."""
+    if isinstance(thing, Source):
+        return thing
     if isinstance(thing, (str, PathLike)):
-        _check_local(str(thing))
+        if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", str(thing)):
+            raise ValueError(
+                f"source {str(thing)!r} is a URL, and only local paths are read: pass a "
+                "pyarrow.dataset.Dataset of it, or load it first."
+            )
         return path_source(Path(fspath(thing)).expanduser())
-    if isinstance(thing, np.ndarray) or sparse.issparse(thing) or library_of(thing) is not None:
+    if isinstance(thing, np.ndarray) or sparse.issparse(thing) or is_frame(thing):
         return table_source(thing)
     if type(thing).__module__.partition(".")[0] == "pyarrow":
-        return arrow_source(thing)
+        return dataset_source(thing)
     if isinstance(thing, (list, tuple)):
         return sequence_source(thing)
     if callable(thing):
@@ -52,40 +59,64 @@ def source_of(thing: Any) -> Source:
     )
 
 
-def _check_local(words: str) -> None:
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", words):
-        raise ValueError(
-            f"source {words!r} is a URL, and only local paths are read: pass a pyarrow.dataset.Dataset "
-            "of it, or load it first."
-        )
+def ending_of(path: Path) -> str:
+    """How the name ends, in small letters; that of what was compressed, if it was."""
+    ending = path.suffix.lower()
+    inner = Path(path.stem).suffix.lower()
+    return inner if ending in COMPRESSIONS and inner in (".csv", ".tsv") else ending
 
 
-def path_source(path: Path) -> Source:
-    """A file, or a folder of files of one kind."""
+def path_source(path: Path, origin: str | None = None, *, header: bool = True) -> Source:
+    """A file, or a folder of files of one kind; ``origin`` is what messages call it."""
     if path.is_dir():
         return folder_source(path)
     if not path.exists():
         raise FileNotFoundError(f"source {path} does not exist.")
-    ending = path.suffix.lower()
+    origin, ending = origin or str(path), ending_of(path)
+    if ending not in ENDINGS:
+        raise ValueError(
+            f"source {path} must end in {', '.join(ENDINGS)}, or be a folder of such files."
+        )
     if ending == ".npy":
-        return npy_source(path)
-    if ending in FILES:
-        return FILES[ending](path)
-    raise ValueError(
-        f"source {path} must end in .npy, {', '.join(FILES)}, or be a folder of such files."
-    )
+        return _named(origin, lambda: table_source(npy_rows(path), "npy", origin))
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:  # pyarrow takes names in UTF-8 only
+        raise ValueError(f"{origin!r}: the name of the file is not UTF-8: rename it.") from None
+    if ending in (".csv", ".tsv"):
+        return csv_source(path, origin, header=header)
+    return parquet_source(path, origin) if ending == ".parquet" else ipc_source(path, origin)
 
 
-def npy_source(path: Path) -> Source:
+def _named(origin: str, make: Any) -> Any:
+    try:
+        return make()
+    except ValueError as reason:
+        raise ValueError(f"{origin}: {reason}") from None
+
+
+def npy_rows(path: Path) -> np.ndarray:
     """A file of NumPy, mapped into memory: nothing is read until it is used."""
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        return np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as reason:
         raise ValueError(f"{path} cannot be read as .npy: {reason}") from reason
+
+
+def npz_arrays(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
+    """The one matrix of a .npz file, and the 1-d arrays beside it; or a sparse matrix of scipy."""
     try:
-        return table_source(array, "npy", str(path))
-    except ValueError as reason:
-        raise ValueError(f"{path}: {reason}") from None
+        with np.load(path, allow_pickle=False) as archive:
+            if {"indices", "indptr", "shape"} <= set(archive.files):
+                return sparse.load_npz(path).tocsr(), {}
+            arrays = {name: archive[name] for name in archive.files}
+    except (ValueError, OSError, EOFError, BadZipFile, KeyError) as reason:
+        raise ValueError(f"{path} cannot be read as .npz: {reason}") from reason
+    matrices = [array for array in arrays.values() if array.ndim == 2]
+    if len(matrices) != 1:
+        held = ", ".join(map(repr, arrays)) or "nothing"
+        raise ValueError(f"{path} must hold one matrix (and 1-d labels), got {held}.")
+    return matrices[0], {name: array for name, array in arrays.items() if array.ndim == 1}
 
 
 def folder_source(folder: Path) -> Source:
@@ -114,28 +145,26 @@ def folder_source(folder: Path) -> Source:
 
 def natural(path: Path) -> tuple[list[tuple[int, str]], str]:
     """Sort key: part-2 comes before part-10; the name itself decides between part-1 and part-01."""
-    words = re.split(r"([0-9]+)", path.stem)
-    return [(int(word), "") if word.isdecimal() else (0, word) for word in words], path.name
+    parts = re.split(r"([0-9]+)", path.stem)
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in parts], path.name
 
 
 def chained(folder: Path, files: Sequence[Source]) -> Source:
     """Files one after the other; those before the row that is wanted stay closed if that is known."""
 
-    def read(start: int, wanted: Wanted | None, size: int) -> Iterator[Piece]:
+    def read(start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
         before = 0
         for file in files:
             if file.n_rows is not None and before + file.n_rows <= start:
                 before += file.n_rows
                 continue
             length = 0
-            for piece in file.read(max(0, start - before), wanted, size):
-                length = piece.first + shape_of(piece.table)[0]
-                yield piece._replace(start=before + piece.first)
+            for chunk in file.read(max(0, start - before), columns, size):
+                length = chunk.first + chunk.table.shape[0]
+                yield chunk._replace(start=before + chunk.first)
             before += length
 
     lengths = [file.n_rows for file in files]
     known = None if None in lengths else sum(length for length in lengths if length is not None)
-    first = next((file for file in files if shape_of(file.sample)[0]), files[0])
-    return Source(
-        f"folder of {first.kind}", str(folder), read, first.sample, known, first.names, tuple(files)
-    )
+    first = next((file for file in files if file.sample.shape[0]), files[0])
+    return Source(f"folder of {first.kind}", str(folder), read, first.sample, known, tuple(files))

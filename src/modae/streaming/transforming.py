@@ -15,11 +15,9 @@ from modae.data.lazy import RowwiseCall
 from modae.sources.batch import Batch
 from modae.sources.batch_rows import answers_of
 from modae.sources.batches import Batches, open_batches
-from modae.streaming.writers import WRITERS
+from modae.sources.writers import WRITERS, open_writer
 from modae.utils.parameters import check_flag
 from modae.utils.progress import progress_bar
-
-Answer = tuple[Batch, np.ndarray]
 
 
 def transform_stream(
@@ -42,12 +40,12 @@ def transform_stream(
     source : Batches, or what :func:`modae.open_batches` takes
         If the estimator was fitted with names of columns, they are found by name; others are ignored.
     path : path
-        Ends in ``.parquet`` (needs ``pip install "modae[arrow]"``) or ``.npy``.
+        Ends in ``.npy``, ``.parquet`` or ``.csv`` (which need ``pip install "modae[arrow]"``).
     method : str, default="transform"
         The method to call: "transform", "predict", "predict_proba", "decision_function",
         "score_samples" or another whose answer has one entry or row for each row.
     keep : sequence of str, default=()
-        Columns of the source that are written before the answers, such as an identity. Parquet only.
+        Columns of the source that are written before the answers, such as an identity; not for ``.npy``.
     progress : bool, default=False
         Whether to draw a bar on stderr. Needs ``pip install "modae[cli]"``.
 
@@ -58,7 +56,7 @@ def transform_stream(
 
     Notes
     -----
-    Parquet columns of ``transform`` are those of ``get_feature_names_out``; ``predict`` writes
+    Columns of ``transform`` are those of ``get_feature_names_out``; ``predict`` writes
     ``prediction``, ``predict_proba`` writes ``probability_`` and the class, others their name.
 
     Examples
@@ -77,21 +75,43 @@ def transform_stream(
     """
     check_flag("progress", progress)
     target = Path(path).expanduser()
-    if target.suffix not in WRITERS:
-        raise ValueError(f"path must end in {' or '.join(WRITERS)}, got {str(path)!r}.")
+    ending = target.suffix.lower()
+    if ending not in WRITERS:
+        raise ValueError(f"path must end in {', '.join(WRITERS)}, got {str(path)!r}.")
     if not callable(getattr(estimator, method, None)):
         raise ValueError(f"method must be one that {type(estimator).__name__} has, got {method!r}.")
     if method.startswith(("fit", "partial_fit", "set_")):
         raise ValueError(f"method={method!r} would change the estimator: name one that answers.")
     if isinstance(keep, str):
-        raise TypeError(f"keep must be a list of names, got the word {keep!r}.")
+        raise TypeError(f"keep must be a list of names, got the string {keep!r}.")
+    if keep and ending == ".npy":
+        raise ValueError(f"keep={list(keep)} needs a file with columns: write to a .parquet file.")
     batches = open_batches(source).for_model(estimator).keeping(keep)
     answers = checked_answers(batches, RowwiseCall(estimator, method))
-    with progress_bar("Writing", batches.n_rows, shown=progress) as advance:
-        return _write_all(answers, RowwiseCall(estimator, method), target, tuple(keep), advance)
+    first = next(answers, None)  # it tells the names: nothing is written before it is there
+    if first is None:
+        raise ValueError("the source has no rows: there is nothing to write.")
+    names = answer_names(estimator, method, first[1])
+    twice = sorted(set(names) & set(keep))
+    if twice:
+        raise ValueError(
+            f"keep={list(keep)}: {twice[0]!r} is the name of an answer too; rename the column."
+        )
+    n_rows = 0
+    with (
+        progress_bar("Writing", batches.n_rows, shown=progress) as advance,
+        open_writer(target) as write,
+    ):
+        for batch, values in chain([first], answers):
+            columns = values.reshape(len(values), -1).T
+            named = dict(batch.kept) | dict(zip(names, columns, strict=True))
+            write(values if ending == ".npy" else named)
+            n_rows += len(batch)
+            advance(len(batch))
+    return n_rows
 
 
-def checked_answers(batches: Batches, call: RowwiseCall) -> Iterator[Answer]:
+def checked_answers(batches: Batches, call: RowwiseCall) -> Iterator[tuple[Batch, np.ndarray]]:
     """Answers as arrays with the rows first."""
     for batch, answer in answers_of(batches, call):
         values = answer.toarray() if sparse.issparse(answer) else np.asarray(answer)
@@ -103,37 +123,14 @@ def checked_answers(batches: Batches, call: RowwiseCall) -> Iterator[Answer]:
         yield batch, values
 
 
-def _write_all(
-    answers: Iterator[Answer], call: RowwiseCall, path: Path, keep: tuple[str, ...], advance: Any
-) -> int:
-    """The first answer tells the names; nothing is written before it is there."""
-    first = next(answers, None)
-    if first is None:
-        raise ValueError("the source has no rows: there is nothing to write.")
-    names = answer_names(call, first[1])
-    twice = sorted(set(names) & set(keep))
-    if twice:
-        raise ValueError(
-            f"keep={list(keep)}: {twice[0]!r} is the name of an answer too; rename the column."
-        )
-    n_rows = 0
-    with WRITERS[path.suffix](path, names, keep) as write:
-        for batch, values in chain([first], answers):
-            write(batch.kept, values)
-            n_rows += len(batch)
-            advance(len(batch))
-    return n_rows
-
-
-def answer_names(call: RowwiseCall, answer: np.ndarray) -> list[str]:
+def answer_names(estimator: Any, method: str, answer: np.ndarray) -> list[str]:
     """Names for the columns of an answer."""
     width = 1 if answer.ndim == 1 else answer.shape[1]
-    if call.method == "transform" and hasattr(call.estimator, "get_feature_names_out"):
-        return [str(name) for name in call.estimator.get_feature_names_out()]
-    classes = [str(label) for label in getattr(call.estimator, "classes_", ())]
-    if call.method == "predict_proba" and len(classes) == width:
-        return [f"probability_{label}" for label in classes]
-    if call.method == "decision_function" and len(classes) == width:
-        return [f"decision_function_{label}" for label in classes]
-    name = "prediction" if call.method == "predict" else call.method
+    if method == "transform" and hasattr(estimator, "get_feature_names_out"):
+        return [str(name) for name in estimator.get_feature_names_out()]
+    classes = [str(label) for label in getattr(estimator, "classes_", ())]
+    if len(classes) == width and method in ("predict_proba", "decision_function"):
+        prefix = "probability" if method == "predict_proba" else method
+        return [f"{prefix}_{label}" for label in classes]
+    name = "prediction" if method == "predict" else method
     return [name] if answer.ndim == 1 else [f"{name}_{place}" for place in range(width)]

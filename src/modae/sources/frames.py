@@ -1,0 +1,218 @@
+"""What batches need of a table in memory, whoever made it.
+
+A table here is a matrix (NumPy or scipy.sparse) or a frame: a DataFrame of pandas or polars, or a Table
+or RecordBatch of pyarrow, seen through narwhals. No other library is imported: a frame brings its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+from scipy import sparse
+
+from modae.data.rows import Rows
+from modae.utils.arrays import Array
+
+COPY_ROWS = 1024
+"""Columns are copied into a matrix by this many rows, which stay in the cache meanwhile."""
+
+
+def is_frame(thing: Any) -> bool:
+    """Whether it is a table of pandas, polars or pyarrow in memory; a lazy one is refused."""
+    if isinstance(thing, nw.DataFrame):
+        return True
+    if nw.dependencies.is_polars_lazyframe(thing):
+        raise TypeError("a polars LazyFrame has no rows yet: pass what its method .collect() returns.")
+    return bool(nw.dependencies.is_into_dataframe(thing) or type(thing).__name__ == "RecordBatch")
+
+
+def as_table(batch: Any) -> Any:
+    """A matrix as it is, and anything with columns as a frame of narwhals."""
+    if is_frame(batch):
+        if type(batch).__name__ == "RecordBatch":
+            batch = sys.modules["pyarrow"].Table.from_batches([batch])
+        try:
+            frame = nw.from_native(batch, eager_only=True)
+        except DuplicateError:
+            refuse_duplicates(list(batch.columns))
+            raise
+        refuse_duplicates(frame.columns)
+        return frame
+    if isinstance(batch, (str, bytes, PathLike, Mapping)):
+        raise TypeError(
+            f"a batch must be an array, a sparse matrix or a table, got {type(batch).__name__}: files "
+            "go into one folder, or into a function that opens one after the other."
+        )
+    matrix = batch if sparse.issparse(batch) or isinstance(batch, np.ndarray) else np.asarray(batch)
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"a batch must be a matrix or a table, got {type(batch).__name__} of shape {matrix.shape}: "
+            "a source is a sequence of batches, each with rows and columns."
+        )
+    return matrix
+
+
+def refuse_duplicates(names: Sequence[Any]) -> None:
+    """Columns are found by name: no two may have the same."""
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise ValueError(f"column {twice!r} is there more than once: rename one of them.")
+
+
+def names_of(table: Any) -> tuple[str, ...] | None:
+    """Names of the columns; None if there are none, or if they are numbers."""
+    names = tuple(table.columns) if isinstance(table, nw.DataFrame) else (None,)
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def labels_of(table: Any) -> tuple[Any, ...] | None:
+    """Labels of columns that are no names, such as numbers; None if they only count the columns."""
+    if not isinstance(table, nw.DataFrame) or names_of(table) is not None:
+        return None
+    labels = tuple(table.columns)
+    return None if labels == tuple(range(len(labels))) else labels
+
+
+def column_of(frame: Any, name: str) -> Any:
+    """The values of one column as a NumPy array; those of pyarrow stay there, so that integers stay
+    exact beside missing values.
+    """
+    column = frame[name]
+    if frame.implementation.is_pyarrow():
+        return column.to_arrow()
+    return column.to_native().to_numpy()
+
+
+def kept_column(frame: Any, name: str) -> Any:
+    """A column that is passed through, as a pyarrow array: gaps and time zones stay as they are."""
+    try:
+        return frame[name].to_arrow()
+    except (ValueError, TypeError) as reason:  # that is what errors of pyarrow are
+        raise ValueError(f"column {name!r} cannot be kept: {reason}") from reason
+
+
+def as_strings(name: str, values: Any) -> Any:
+    """A pyarrow column as strings."""
+    pyarrow = sys.modules["pyarrow"]
+    try:
+        return values.cast(pyarrow.string())
+    except pyarrow.lib.ArrowException as reason:
+        raise ValueError(
+            f"column {name!r} has type {values.type}, which cannot be read as strings: convert it."
+        ) from reason
+
+
+def as_numpy(values: Any) -> np.ndarray:
+    """Values of a column as a NumPy array; integers beside missing values stay integers, as objects."""
+    if isinstance(values, np.ndarray):
+        return values
+    if values.null_count and sys.modules["pyarrow"].types.is_integer(values.type):
+        return np.array(values.to_pylist(), dtype=object)
+    return np.asarray(values.to_numpy(zero_copy_only=False))
+
+
+def copied(values: Any) -> Any:
+    """Values in memory of their own. Arrays of pyarrow may be a view of memory that is used again."""
+    if values is None or hasattr(values, "copy"):
+        return None if values is None else values.copy()
+    return sys.modules["pyarrow"].concat_arrays([values])
+
+
+def missing_in(values: Any) -> np.ndarray:
+    """Which values of a column are missing: None, NaN, NaT or NA."""
+    if not isinstance(values, np.ndarray):
+        return np.asarray(values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False))
+    if values.dtype.kind != "O":
+        return values != values  # NaN and NaT
+    absent = ("NoneType", "NAType", "NaTType")
+    return np.array([type(v).__name__ in absent or bool(v != v) for v in values], dtype=bool)
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Several matrices, or several columns, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    pyarrow = sys.modules["pyarrow"]
+    arrays = [pyarrow.array(part) for part in parts]
+    if len({str(array.type) for array in arrays}) == 1:
+        return pyarrow.concat_arrays(arrays)
+    # Files may differ in the width of their numbers: the wider type holds both.
+    tables = [pyarrow.table([array], names=["values"]) for array in arrays]
+    try:
+        whole = pyarrow.concat_tables(tables, promote_options="permissive")
+    except pyarrow.lib.ArrowException:
+        kinds = " and ".join(dict.fromkeys(str(array.type) for array in arrays))
+        raise ValueError(f"has values of types {kinds}: convert them to one type.") from None
+    return whole.column(0).combine_chunks()
+
+
+def matrix_of(table: Any, names: Sequence[str] | None) -> Rows:
+    """The named columns as a matrix of float32 or float64 in that order; a matrix as it is."""
+    if names is None:
+        return _as_floats(table.to_numpy() if isinstance(table, nw.DataFrame) else table)
+    columns = [_feature(table[name]) for name in names]
+    single = bool(columns) and all(column.dtype == np.float32 for column in columns)
+    matrix: Array = np.empty((table.shape[0], len(columns)), np.float32 if single else np.float64)
+    for start in range(0, len(matrix), COPY_ROWS):
+        block = matrix[start : start + COPY_ROWS]
+        for place, column in enumerate(columns):
+            block[:, place] = column[start : start + COPY_ROWS]
+    return matrix
+
+
+def _feature(column: Any) -> np.ndarray:
+    """A column of numbers, with NaN where a value is missing."""
+    if column.dtype.is_float():
+        return np.asarray(column.to_numpy())
+    if column.dtype.is_numeric() or column.dtype == nw.Boolean:
+        return np.asarray(column.cast(nw.Float64()).to_numpy())
+    if not column.dtype.is_temporal():
+        values = np.asarray(column.to_numpy())
+        if values.dtype.kind in "biuf":
+            return values
+    raise _wrong_type(f"column {column.name!r}", column.dtype, column.dtype.is_temporal())
+
+
+def _as_floats(matrix: Any) -> Rows:
+    """A matrix as scikit-learn would read it: float32 stays, all other numbers become float64."""
+    if np.ma.is_masked(matrix):
+        raise ValueError("masked entries would be read as numbers: fill or impute them.")
+    if matrix.dtype.kind not in "biuf":
+        raise _wrong_type("the matrix", matrix.dtype, matrix.dtype.kind in "mM")
+    dtype = np.dtype(np.float32 if matrix.dtype == np.float32 else np.float64)
+    if not sparse.issparse(matrix):
+        return np.ascontiguousarray(matrix, dtype=dtype)
+    rows = matrix.tocsr().astype(dtype, copy=False)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def _wrong_type(what: str, dtype: Any, is_date: bool) -> ValueError:
+    if is_date:
+        return ValueError(
+            f"{what} has dates or times (type {dtype}), and features must be numbers: leave it out, or "
+            "turn it into numbers first, such as the days since a date."
+        )
+    return ValueError(
+        f"{what} has type {dtype}, and features must be numbers. Name the features with "
+        "columns=[...], or encode categories as numbers and fill missing values first."
+    )
+
+
+def labelled(rows: Rows, names: Sequence[str] | None, like: Any) -> Any:
+    """Rows as a frame of the same library as another, with names; a matrix if they have none."""
+    if names is None or not isinstance(like, nw.DataFrame):
+        return rows
+    return nw.from_numpy(rows, schema=list(names), backend=like.implementation).to_native()

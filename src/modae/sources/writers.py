@@ -1,0 +1,160 @@
+"""Tables that grow batch by batch: .npy, .parquet and .csv files, there whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from modae.sources.arrow_files import arrow
+from modae.utils.atomic import atomic_write
+
+Write = Callable[[Any], None]
+"""Appends the rows of a batch: columns by their names, NumPy arrays or those of pyarrow. A .npy file
+takes an array as it is too."""
+
+HEADER_BYTES = 192
+"""Room for the header of a .npy file, whatever the number of rows will be."""
+
+
+@contextmanager
+def open_writer(path: Path) -> Iterator[Write]:
+    """A function that appends rows; the file appears when the block ends without an error."""
+    with atomic_write(path) as file, WRITERS[path.suffix.lower()](file, str(path)) as write:
+        yield write
+
+
+@contextmanager
+def npy_writer(file: IO[bytes], name: str) -> Iterator[Write]:
+    """One array: the number of rows goes into its header when all are written."""
+    shapes: list[tuple[int, ...]] = []
+    dtypes: list[np.dtype[Any]] = []
+
+    def write(columns: Any) -> None:
+        rows = columns if isinstance(columns, np.ndarray) else _side_by_side(columns, name)
+        if not shapes:
+            if rows.dtype.hasobject:
+                raise ValueError(
+                    f"{name} cannot hold answers of type {rows.dtype}, only numbers and strings: write "
+                    "to a .parquet file."
+                )
+            file.write(bytes(HEADER_BYTES))
+            dtypes.append(rows.dtype)
+        _check_same_type(rows.dtype, dtypes[0], name)
+        shapes.append(rows.shape)
+        file.write(np.ascontiguousarray(rows, dtype=dtypes[0]).data)
+
+    yield write
+    if not shapes:
+        return
+    # Version 1.0 of the format: magic, length, a dict as text that ends in a newline.
+    layout = {
+        "descr": np.lib.format.dtype_to_descr(dtypes[0]),
+        "fortran_order": False,
+        "shape": (sum(shape[0] for shape in shapes), *shapes[0][1:]),
+    }
+    start = np.lib.format.magic(1, 0) + (HEADER_BYTES - 10).to_bytes(2, "little")
+    file.seek(0)
+    file.write(start + repr(layout).encode("latin1").ljust(HEADER_BYTES - 11) + b"\n")
+
+
+def _side_by_side(columns: Mapping[str, Any], path: str) -> np.ndarray:
+    """Columns of numbers as a matrix; text of a CSV that was passed through may be numbers."""
+    arrays = []
+    for name, values in columns.items():
+        try:
+            array = np.asarray(values)
+            arrays.append(array.astype(np.float64) if array.dtype.kind == "O" else array)
+        except (TypeError, ValueError):
+            array = np.array(["strings"])
+        if array.dtype.kind not in "fiubO":
+            raise ValueError(
+                f"{path} can hold numbers only, and {name!r} has strings: write to .csv or .parquet."
+            )
+    return np.stack(arrays, axis=1)
+
+
+def _check_same_type(dtype: np.dtype[Any], first: np.dtype[Any], path: str) -> None:
+    """A file has one type, that of the first answers, and no digits or letters may be cut off."""
+    if not np.can_cast(dtype, first, "safe"):
+        raise ValueError(
+            f"{path}: answers are of type {dtype} after some of type {first}, which cannot hold them: "
+            "give all rows in one precision."
+        )
+
+
+@contextmanager
+def parquet_writer(file: IO[bytes], name: str) -> Iterator[Write]:
+    """A row group for each batch; the types of the columns are those of the first one."""
+    pyarrow, parquet = arrow(), arrow("pyarrow.parquet")
+    writers: list[Any] = []
+    dtypes: dict[str, np.dtype[Any]] = {}
+
+    def write(columns: Any) -> None:
+        for column, values in columns.items():
+            if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
+                _check_same_type(values.dtype, dtypes.setdefault(column, values.dtype), name)
+        table = pyarrow.table({column: pyarrow.array(values) for column, values in columns.items()})
+        if not writers:
+            writers.append(parquet.ParquetWriter(file, table.schema))
+        cast = [_cast(table.column(each.name), each) for each in writers[0].schema]
+        writers[0].write_table(pyarrow.table(cast, schema=writers[0].schema))
+
+    try:
+        yield write
+    finally:
+        for writer in writers:
+            writer.close()
+
+
+def _cast(values: Any, first: Any) -> Any:
+    try:
+        return values.cast(first.type)
+    except (arrow().lib.ArrowException, ValueError, TypeError) as reason:
+        raise ValueError(
+            f"keep: column {first.name!r} has values of type {values.type} that {first.type}, the type "
+            "of its first rows, cannot hold: give it one type in all rows."
+        ) from reason
+
+
+@contextmanager
+def csv_writer(file: IO[bytes], name: str) -> Iterator[Write]:
+    """Text: quoted where needed, numbers as short as they can be read back exactly."""
+    pyarrow, writer = arrow(), arrow("pyarrow.csv")
+    started: list[bool] = []
+
+    def as_bytes(table: Any, quoting: str) -> Any:
+        buffer = pyarrow.BufferOutputStream()
+        options = writer.WriteOptions(include_header=False, quoting_style=quoting)
+        writer.write_csv(table, buffer, options)
+        return buffer.getvalue()
+
+    def write(columns: Any) -> None:
+        table = pyarrow.table(dict(columns))
+        nested = [field.name for field in table.schema if pyarrow.types.is_nested(field.type)]
+        if nested:
+            raise ValueError(
+                f"column {nested[0]!r} has lists or records, which a .csv file cannot hold: write to a "
+                ".parquet file."
+            )
+        try:
+            rows = as_bytes(table, "none")
+        except pyarrow.ArrowInvalid:  # a comma, a quote or a line break in a string
+            rows = as_bytes(table, "needed")
+        if not started:
+            started.append(True)
+            line = StringIO()
+            csv.writer(line, lineterminator="\n").writerow(columns)
+            file.write(line.getvalue().encode())
+        file.write(rows)
+
+    yield write
+
+
+WRITERS = {".npy": npy_writer, ".parquet": parquet_writer, ".csv": csv_writer}
+"""How the name of a file ends -> who writes it."""
