@@ -1,4 +1,4 @@
-"""Mistakes that people make: what they type, what is in the files, the exit code, and what must be said.
+"""UserErrors that people make: what they type, what is in the files, the exit code, and what must be said.
 
 Each runs in a folder with ``good.csv`` (six columns and the target ``kind``), ``vote.modae`` fitted to
 it with the target, ``features.modae`` fitted without, ``rows.npy`` and ``few.npy``.
@@ -25,9 +25,9 @@ BAD_INPUTS = [
         files=table(ROW, b"1,2,3o,4,5,6,bellis\n"),
     ),
     Bad(
-        "words in a column",
+        "strings in a column",
         "fit good.csv -o new.modae",
-        ("'kind'", "words", "'aster'", "--encode", "--drop 'kind'"),
+        ("'kind'", "strings", "'aster'", "--encode", "--drop 'kind'"),
     ),
     Bad(
         "a slip far down",
@@ -54,7 +54,7 @@ BAD_INPUTS = [
         ("'wide'", "--drop wide"),
         files=table(b"1,,3,4,5,6,aster\n", b"2,,3,4,5,6,bellis\n"),
     ),
-    Bad("two columns of one name", FIT, ("more than one", "'a'"), files={"bad.csv": b"a,b,a\n1,2,3\n"}),
+    Bad("two columns of one name", FIT, ("'a'", "more than once"), files={"bad.csv": b"a,b,a\n1,2,3\n"}),
     Bad("binary garbage", FIT, ("bad.csv", "not text"), files={"bad.csv": bytes(range(256)) * 20}),
     Bad("latin letters", TARGET, ("UTF-8", "iconv"), files=table(ROW, b"1,2,3,4,5,6,\xe9t\xe9\n")),
     Bad("latin letters in a name", FIT, ("UTF-8", "iconv"), files={"bad.csv": b"a,\xe9\n1,2\n"}),
@@ -74,19 +74,19 @@ BAD_INPUTS = [
     Bad(
         "garbage as .npy",
         "fit bad.npy -o new.modae",
-        ("bad.npy", "damaged"),
+        ("bad.npy", "cannot be read"),
         files={"bad.npy": b"x" * 99},
     ),
     Bad(
         "garbage as .npz",
         "fit bad.npz -o new.modae",
-        ("bad.npz", "damaged"),
+        ("bad.npz", "cannot be read"),
         files={"bad.npz": b"x" * 99},
     ),
     Bad("an unknown ending", "fit bad.xlsx -o new.modae", (".xlsx", ".csv"), files={"bad.xlsx": b"x"}),
     Bad("empty stdin", "fit - -o new.modae", ("standard input", "empty"), stdin=b""),
     Bad(
-        "an id in words",
+        "an id in strings",
         f"{FIT} --encode",
         ("'name'", "--drop"),
         files={"bad.csv": b"name,x\n" + b"".join(b"n%d,%d\n" % (i, i) for i in range(1002))},
@@ -125,11 +125,11 @@ BAD_INPUTS = [
     Bad("a missing target", TARGET, ("'kind'", "line 3"), files=table(ROW, b"1,2,3,4,5,6,\n", OTHER)),
     Bad("nothing but the target", TARGET, ("no columns",), files={"bad.csv": b"kind\na\nb\n"}),
     Bad(
-        "words for a regression",
+        "strings for a regression",
         "fit good.csv --target kind --task regress -o new.modae",
-        ("words", "regress"),
+        ("strings", "regress"),
     ),
-    Bad("words for a regression, by name", f"{TARGET} --task regress", ("'aster'.",), files=table(ROW)),
+    Bad("strings for a regression, by name", f"{TARGET} --task regress", ("'aster'.",), files=table(ROW)),
     Bad("a target that is dropped", f"{TARGET} --drop kind", ("--target", "--drop"), files=table(ROW)),
     Bad(
         "a target of a sparse table",
@@ -234,7 +234,7 @@ BAD_INPUTS = [
         "transform features.modae good.csv -o new.xlsx",
         (".parquet", ".csv"),
     ),
-    Bad("words in .npy", "predict vote.modae good.csv -o new.npy", (".npy", "words", ".csv")),
+    Bad("strings in .npy", "predict vote.modae good.csv -o new.npy", (".npy", "strings", ".csv")),
     Bad("json and data on stdout", "predict vote.modae good.csv -o - --json", ("-o -", "--json")),
     Bad(
         "no permission",

@@ -1,4 +1,4 @@
-"""Mistakes with a model and a new table; see ``bad_inputs``."""
+"""UserErrors with a model and a new table; see ``bad_inputs``."""
 
 import pyarrow as pa
 
@@ -33,7 +33,7 @@ BAD_MODELS = [
         ("'wide'", "infinite", "line 3"),
         files=table(ROW, b"1,inf,3,4,5,6,a\n"),
     ),
-    Bad("words, later", PREDICT, ("'wide'", "'x'", "line 3"), files=table(ROW, b"1,x,3,4,5,6,a\n")),
+    Bad("strings, later", PREDICT, ("'wide'", "'x'", "line 3"), files=table(ROW, b"1,x,3,4,5,6,a\n")),
     Bad(
         "keep what is not there",
         "predict vote.modae good.csv --keep id -o new.csv",
@@ -45,7 +45,7 @@ BAD_MODELS = [
     *[
         Bad(f"{kind}, later", PREDICT_PARQUET, ("'wide'", "numbers"), files=parquet(wide=values))
         for kind, values in {
-            "words in Parquet": ["x", "y"],
+            "strings in Parquet": ["x", "y"],
             "dates": pa.array([0, 1], pa.timestamp("s")),
             "lists": [[1.0], [2.0]],
         }.items()
@@ -54,7 +54,7 @@ BAD_MODELS = [
     Bad(
         "keep a record",
         f"{PREDICT_PARQUET} --keep it",
-        ("--keep it", ".parquet"),
+        ("'it'", ".parquet"),
         files=parquet(it=[{"a": 1}, {"a": 2}]),
     ),
     Bad(

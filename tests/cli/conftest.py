@@ -7,7 +7,7 @@ import pytest
 
 from cli.calling import caller, flowers
 from modae.cli.app import app
-from modae.cli.guard import run
+from modae.cli.errors import run
 
 
 @pytest.fixture

@@ -35,8 +35,8 @@ def accuracy(call, path):
     ("judged", "memory"), [(100, 10**9), (5000, 20_000)], ids=["rows to judge", "rows in memory"]
 )
 def test_noise_in_a_table_that_alternates_is_not_predicted(desk, call, monkeypatch, judged, memory):
-    monkeypatch.setattr("modae.cli.fitting.JUDGED_ROWS", judged)
-    monkeypatch.setattr("modae.cli.survey.IN_MEMORY", memory)
+    monkeypatch.setattr("modae.cli.tuning.JUDGED_ROWS", judged)
+    monkeypatch.setattr("modae.cli.training.IN_MEMORY", memory)
     noise = np.random.default_rng(0).standard_normal((1000, 3))
     pd.DataFrame(noise, columns=list("abc")).assign(y=np.arange(1000) % 2).to_csv("t.csv", index=False)
     answer = call("fit", "t.csv", "--target", "y", "-o", "new.modae", "--modules", "2", "--json")
@@ -45,7 +45,7 @@ def test_noise_in_a_table_that_alternates_is_not_predicted(desk, call, monkeypat
 
 
 def test_what_is_kept_stays_as_it_was_written(desk, call, monkeypatch):
-    monkeypatch.setattr("modae.cli.csv_tables.CSV_BLOCK", 1000)
+    monkeypatch.setattr("modae.sources.csv_files.BLOCK_BYTES", 1000)
     ids = ["00007", "9" * 22, "2020-01-02 03:04:05", "1e5", "NA", "true", *["12"] * 53, "a word"]
     flowers().assign(id=ids).to_csv("ids.csv", index=False)
     for ending, read in (("csv", pd.read_csv), ("parquet", pd.read_parquet)):
@@ -162,4 +162,4 @@ def test_a_word_among_numbers_that_are_filled_is_named(desk, call):
     flowers().astype({"wide": object}).replace({"wide": {flowers()["wide"][3]: "oops"}}).to_csv("t.csv")
     answer = call("transform", "new.modae", "t.csv", "-o", "out.csv")
     assert answer.code == 2
-    assert "line 5 of t.csv: 'oops' in column 'wide'" in answer.err
+    assert "t.csv cannot be read as CSV: line 5 has 'oops' in column 'wide', which is not a number" in answer.err

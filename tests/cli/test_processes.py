@@ -17,9 +17,8 @@ from rich.console import Console
 
 import modae
 from modae.cli import main
-from modae.cli.errors import Mistake
-from modae.cli.opening import open_table
-from modae.cli.output import open_output
+from modae.cli.errors import UserError
+from modae.cli.tables import open_output, open_table
 from modae.cli.talk import Talk
 from modae.utils.atomic import LITTER_PREFIX
 
@@ -95,11 +94,11 @@ def test_a_closed_stdout_and_ctrl_c_at_the_start_are_ends_like_others(monkeypatc
         print("words for nobody")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("modae.cli.guard.run", interrupted)
+    monkeypatch.setattr("modae.cli.errors.run", interrupted)
     monkeypatch.setattr(sys, "stdout", None)
     with pytest.raises(SystemExit) as end:
         main()
-    with sys.stdout, pytest.raises(Mistake, match="standard output is closed"), open_output("-"):
+    with sys.stdout, pytest.raises(UserError, match="standard output is closed"), open_output("-"):
         pass
     assert end.value.code == 130
     assert capsys.readouterr().err == "modae: Interrupted: nothing was written.\n"
@@ -107,7 +106,7 @@ def test_a_closed_stdout_and_ctrl_c_at_the_start_are_ends_like_others(monkeypatc
 
 def test_the_name_of_a_file_may_be_no_text(desk):
     shutil.copy("good.csv", b"caf\xe9.csv")
-    with pytest.raises(Mistake, match="not UTF-8: rename it"):
+    with pytest.raises(UserError, match="not UTF-8: rename it"):
         open_table(os.fsdecode(b"caf\xe9.csv"))
 
 
@@ -138,9 +137,9 @@ def test_a_full_disk_leaves_nothing_behind(desk):
 FITTER = """
 import os, sys
 import skops.io
-import modae.cli.fitting, modae.cli.csv_tables, modae.files.foreign, modae.files.layouts
+import modae.cli.fitting, modae.sources.csv_files
 from modae.cli.app import app
-from modae.cli.guard import run
+from modae.cli.errors import run
 
 for line in sys.stdin:
     child = os.fork()

@@ -1,4 +1,8 @@
-"""The command ``modae``. Heavy imports wait until a command needs them, so that help is quick."""
+"""The command ``modae``: what people type, and what is said in answer.
+
+Tables are read and written by ``sources``, models fitted by the estimators. It may import everything;
+heavy imports wait until a command needs them, so that help is quick.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ def _run() -> int:
         import rich  # noqa: F401  (typer would do without it until it prints)
 
         from modae.cli.app import app
-        from modae.cli.guard import run
+        from modae.cli.errors import run
     except ImportError as missing:
         print(f'The command line needs {missing.name}: pip install "modae[cli]"', file=sys.stderr)
         return 3

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Optional
+from types import SimpleNamespace
+from typing import Annotated, Any, Optional
 
 import typer
 
-from modae.cli.guard import guard, set_debug
+from modae.cli.errors import guard, set_debug
 
 app = typer.Typer(
     name="modae",
@@ -21,7 +23,7 @@ app = typer.Typer(
 Data = Annotated[
     str, typer.Argument(metavar="DATA", help="Table: .csv .tsv .parquet .arrow .npy .npz, - for stdin.")
 ]
-ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model that fit or tune wrote.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model that fit or tune wrote.")]
 SaveAs = Annotated[
     str, typer.Option("--out", "-o", metavar="MODEL", help="Where to save the model: NAME.modae.")
 ]
@@ -31,7 +33,7 @@ WriteTo = Annotated[
         "--out", "-o", metavar="TABLE", help="Where to write: .csv, .parquet, .npy, - for stdout."
     ),
 ]
-Names = Annotated[
+Drop = Annotated[
     Optional[list[str]],  # noqa: UP045  (typer reads this)
     typer.Option("--drop", metavar="COLUMN", help="Leave a column out, such as an id; can be repeated."),
 ]
@@ -45,7 +47,7 @@ Target = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(metavar="COLUMN", help="Column to predict; an index for .npy, a key for .npz."),
 ]
-Needed = Annotated[str, typer.Option("--target", metavar="COLUMN", help="Column to predict: classes.")]
+Classes = Annotated[str, typer.Option("--target", metavar="COLUMN", help="Column to predict: classes.")]
 Modules = Annotated[int, typer.Option(metavar="M", help="How many modules.")]
 Components = Annotated[
     Optional[str],  # noqa: UP045
@@ -54,16 +56,33 @@ Components = Annotated[
 Member = Annotated[str, typer.Option(help="What predicts: knn, logistic, svm, tree, forest.")]
 Task = Annotated[str, typer.Option(help="auto, classify or regress.")]
 Scale = Annotated[str, typer.Option(help="auto, standard or none; auto looks at the columns.")]
-Encode = Annotated[bool, typer.Option("--encode", help="Make columns of words into columns of 0 and 1.")]
+Encode = Annotated[
+    bool, typer.Option("--encode", help="Make columns of strings into columns of 0 and 1.")
+]
 Impute = Annotated[bool, typer.Option("--impute", help="Fill missing values by the median.")]
-Header = Annotated[bool, typer.Option("--no-header", help="The CSV has no line of names.")]
+NoHeader = Annotated[bool, typer.Option("--no-header", help="The CSV has no line of names.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same model.")]
 Jobs = Annotated[Optional[int], typer.Option(help="Cores for the members; -1 is all.")]  # noqa: UP045
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of words.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")]
 Debug = Annotated[
     bool, typer.Option("--debug", callback=set_debug, is_eager=True, help="Show tracebacks.")
 ]
+
+
+def _run(ctx: typer.Context, command: str, **more: Any) -> None:
+    """Import a command, written "module.function", and run it with all that was typed, by name."""
+    options = SimpleNamespace(**(ctx.params | more))
+    with guard(options.as_json):
+        from modae.cli.talk import Talk
+
+        module, function = command.split(".")
+        talk = Talk(
+            quiet=getattr(options, "quiet", False),
+            as_json=options.as_json,
+            data_on_stdout=getattr(options, "out", None) == "-",
+        )
+        talk.show(getattr(import_module(f"modae.cli.{module}"), function)(options, talk))
 
 
 def _version(asked: bool) -> None:
@@ -89,6 +108,7 @@ def modae(
 
 @app.command()
 def fit(
+    ctx: typer.Context,
     data: Data,
     out: SaveAs,
     target: Target = None,
@@ -104,8 +124,8 @@ def fit(
     scale: Scale = "auto",
     encode: Encode = False,
     impute: Impute = False,
-    drop: Names = None,
-    no_header: Header = False,
+    drop: Drop = None,
+    no_header: NoHeader = False,
     no_check: Annotated[bool, typer.Option("--no-check", help="Do not cross-validate.")] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -114,27 +134,14 @@ def fit(
     debug: Debug = False,
 ) -> None:
     """Learn features from a table; with --target, predictions too."""
-    with guard(as_json):
-        from modae.cli.fitting import fit_command
-        from modae.cli.options import FitOptions
-        from modae.cli.talk import Talk
-
-        talk = Talk(quiet=quiet, as_json=as_json)
-        # fmt: off
-        options = FitOptions(
-            data=data, out=out, target=target, modules=modules, components=components,
-            diversity=diversity, tune=tune, estimator=estimator, task=task, scale=scale, encode=encode,
-            impute=impute, drop=tuple(drop or ()), header=not no_header, seed=seed, jobs=jobs,
-            check=not no_check,
-        )
-        # fmt: on
-        talk.show(fit_command(options, talk))
+    _run(ctx, "fitting.fit_command")
 
 
 @app.command()
 def tune(
+    ctx: typer.Context,
     data: Data,
-    target: Needed,
+    target: Classes,
     out: SaveAs,
     modules: Modules = 10,
     components: Components = None,
@@ -143,8 +150,8 @@ def tune(
     scale: Scale = "auto",
     encode: Encode = False,
     impute: Impute = False,
-    drop: Names = None,
-    no_header: Header = False,
+    drop: Drop = None,
+    no_header: NoHeader = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     quiet: Quiet = False,
@@ -152,95 +159,64 @@ def tune(
     debug: Debug = False,
 ) -> None:
     """Fit with the diversity and size that predict best."""
-    # fmt: off
-    fit(
-        data, out, target, modules, components, None, True, estimator, task, scale, encode, impute,
-        drop, no_header, False, seed, jobs, quiet, as_json, debug,
-    )
-    # fmt: on
+    _run(ctx, "fitting.fit_command", tune=True, diversity=None, no_check=False)
 
 
 @app.command()
 def transform(
-    model: ModelFile,
+    ctx: typer.Context,
+    model: Model,
     data: Data,
     out: WriteTo,
     keep: Keep = None,
-    no_header: Header = False,
+    no_header: NoHeader = False,
     quiet: Quiet = False,
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Write the features of a table."""
-    _apply("transform", model, data, out, keep, no_header, quiet, as_json)
+    _run(ctx, "applying.transform_command")
 
 
 @app.command()
 def predict(
-    model: ModelFile,
+    ctx: typer.Context,
+    model: Model,
     data: Data,
     out: WriteTo,
     keep: Keep = None,
-    no_header: Header = False,
+    no_header: NoHeader = False,
     quiet: Quiet = False,
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Write predictions for a table, and how sure they are."""
-    _apply("predict", model, data, out, keep, no_header, quiet, as_json)
-
-
-def _apply(
-    command: str,
-    model: str,
-    data: str,
-    out: str,
-    keep: list[str] | None,
-    no_header: bool,
-    quiet: bool,
-    as_json: bool,
-) -> None:
-    with guard(as_json):
-        from modae.cli.applying import COMMANDS, ApplyOptions
-        from modae.cli.errors import Mistake
-        from modae.cli.talk import Talk
-
-        if out == "-" and as_json:
-            raise Mistake("-o - and --json both want standard output: write to a file.")
-        talk = Talk(quiet=quiet, as_json=as_json, data_on_stdout=out == "-")
-        options = ApplyOptions(model, data, out, tuple(dict.fromkeys(keep or ())), not no_header)
-        talk.show(COMMANDS[command](options, talk))
+    _run(ctx, "applying.predict_command")
 
 
 @app.command()
-def info(model: ModelFile, as_json: Json = False, debug: Debug = False) -> None:
+def info(ctx: typer.Context, model: Model, as_json: Json = False, debug: Debug = False) -> None:
     """Say what is in a model file."""
-    with guard(as_json):
-        from modae.cli.info import info_command
-        from modae.cli.talk import Talk
-
-        Talk(as_json=as_json).show(info_command(model))
+    _run(ctx, "info.info_command")
 
 
 @app.command()
 def export(
-    model: ModelFile,
+    ctx: typer.Context,
+    model: Model,
     out: Annotated[str, typer.Argument(metavar="FILE", help="Where to write: NAME.onnx.")],
     quiet: Quiet = False,
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Write a model as ONNX, which runs without Python."""
-    with guard(as_json):
-        from modae.cli.exporting import export_command
-        from modae.cli.talk import Talk
-
-        Talk(quiet=quiet, as_json=as_json).show(export_command(model, out))
+    _run(ctx, "models.export_command")
 
 
 @app.command()
 def report(
-    model: ModelFile,
+    ctx: typer.Context,
+    model: Model,
     data: Data,
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="PAGE", help="Where to write: NAME.html.")
@@ -251,7 +227,7 @@ def report(
         str, typer.Option(metavar="HxW", help="Size of the image that a row is; auto or none.")
     ] = "auto",
     rows: Annotated[int, typer.Option(metavar="N", help="Most rows to look at.")] = 3000,
-    no_header: Header = False,
+    no_header: NoHeader = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     quiet: Quiet = False,
@@ -259,13 +235,7 @@ def report(
     debug: Debug = False,
 ) -> None:
     """Write a page about a model and a table, for people."""
-    with guard(as_json):
-        from modae.cli.reporting import ReportOptions, report_command
-        from modae.cli.talk import Talk
-
-        talk = Talk(quiet=quiet, as_json=as_json)
-        options = ReportOptions(model, data, out, target, title, image, rows, not no_header, seed, jobs)
-        talk.show(report_command(options, talk))
+    _run(ctx, "reporting.report_command")
 
 
 @app.command()

@@ -1,29 +1,36 @@
-"""What can go wrong for a person at the terminal, and the exit codes that say so to a script."""
+"""Every end of a command: one line and an exit code, and a traceback only if asked for."""
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
+import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from typing import Any
 
 BUG, MISTAKE, ENVIRONMENT, INTERRUPTED, CLOSED = 1, 2, 3, 130, 141
 """Exit codes: a bug in modae, a mistake of the user, the disk or a missing package, Ctrl-C, and a reader
 that went away (the code that a shell gives to a program that the signal SIGPIPE ended)."""
 
+_STATE = {"debug": False}
 
-class Mistake(Exception):  # noqa: N818  (it is what it is)
+
+class UserError(Exception):
     """Something that the user can put right: the message names the cause and the remedy in one line."""
 
 
 @contextmanager
 def data_refused(label: str) -> Iterator[None]:
-    """An estimator's ValueError about the data is the user's to put right, in its own words."""
+    """A ValueError of the library about the data is the user's to put right, in its own words."""
     try:
         yield
     except ValueError as error:
-        raise Mistake(f"{label}: {one_line(error)}") from error
+        text = one_line(error)
+        raise UserError(text if label in text else f"{label}: {text}") from error
 
 
 def one_line(error: BaseException | str) -> str:
@@ -41,15 +48,94 @@ def json_line(data: object) -> str:
     return text
 
 
-def listed(words: Iterable[object], most: int = 5) -> str:
-    """Some names, and how many more there are."""
-    quoted = [repr(str(word)) for word in words]
-    rest = len(quoted) - most
-    return ", ".join(quoted[:most]) + (f" and {rest} more" if rest > 0 else "")
-
-
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The nearest known name, or the first few."""
+    from modae.utils.text import listed
+
     known = list(known)
     near = get_close_matches(name, known, n=1)
     return f"did you mean {near[0]!r}?" if near else f"there are {listed(known)}."
+
+
+def set_debug(asked: bool) -> None:
+    """Remember --debug; typer calls it before the command."""
+    _STATE["debug"] = asked
+
+
+@contextmanager
+def guard(as_json: bool = False) -> Iterator[None]:
+    """Run a command; whatever it raises becomes one line on stderr and an exit code."""
+    import typer
+
+    try:
+        yield
+        sys.stdout.flush()
+    except (typer.Exit, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        code, text = _verdict(error)
+        if _STATE["debug"] and code != CLOSED:
+            traceback.print_exc()
+        _tell(code, text, as_json)
+        raise typer.Exit(code) from None
+
+
+def _verdict(error: BaseException) -> tuple[int, str]:
+    """The exit code for an error, and what to say."""
+    from modae.files.errors import ModelFormatError
+
+    text = one_line(error)
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED, "Interrupted: nothing was written."
+    if isinstance(error, BrokenPipeError) or getattr(error, "errno", None) == errno.EPIPE:
+        return CLOSED, ""
+    if isinstance(error, (UserError, ModelFormatError)):
+        return MISTAKE, text
+    if isinstance(error, ImportError):
+        return ENVIRONMENT, text if "pip install" in text else f'{text}: pip install "modae[cli]"'
+    if isinstance(error, MemoryError):
+        if type(error) is MemoryError and text:  # a sentence of the library, with its remedy
+            return ENVIRONMENT, text
+        what = f" ({text.rstrip('.')})" if text else ""
+        return (
+            ENVIRONMENT,
+            f"There is too little memory{what}: close other programs, or give fewer columns.",
+        )
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return ENVIRONMENT, f"{where}{error.strerror or text}."
+    name = type(error).__name__
+    advice = "Run again with --debug and report what it prints."
+    return BUG, f"this is a bug in modae: {name}: {text} {advice}"
+
+
+def _tell(code: int, text: str, as_json: bool) -> None:
+    if code == CLOSED:
+        # Python flushes stdout once more when it ends: let that go nowhere, silently.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return
+    print(f"modae: {text}", file=sys.stderr)
+    if as_json:
+        print(json_line({"error": text, "exit_code": code}))
+
+
+def run(app: Any, arguments: list[str] | None = None) -> int:
+    """Run the application; mistakes in the options are one line too."""
+    _STATE["debug"] = False
+    as_json = "--json" in (sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = app(arguments, standalone_mode=False, prog_name="modae")
+        return code if isinstance(code, int) else 0
+    except Exception as error:
+        kind: Any = error
+        if type(error).__name__ == "Abort":  # what becomes of Ctrl-C before a command begins
+            raise KeyboardInterrupt from None
+        if type(error).__name__ == "NoArgsIsHelpError":
+            kind.show()
+            return MISTAKE
+        if not hasattr(error, "format_message"):
+            raise
+        path = kind.ctx.command_path if getattr(error, "ctx", None) is not None else "modae"
+        text = one_line(kind.format_message()).rstrip(".")
+        _tell(MISTAKE, f"{text}; see '{path} --help'.", as_json)
+        return MISTAKE

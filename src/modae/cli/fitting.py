@@ -9,173 +9,174 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 
-from modae.cli.errors import Mistake, data_refused
-from modae.cli.judging import best_plain_pca, cross_validated, make_splits
+from modae.cli.errors import UserError, data_refused
 from modae.cli.models import NOTES
-from modae.cli.opening import open_table
-from modae.cli.options import FitOptions, check_options, choose_columns
-from modae.cli.output import named_in_errors
-from modae.cli.problem import Problem, one_size
-from modae.cli.steps import front_steps, make_member
-from modae.cli.survey import Scales, Survey, survey
-from modae.cli.talk import Report, Talk, size
-from modae.cli.targets import make_target
-from modae.cli.tuning import tune
-from modae.cli.wording import certificate, certificate_text, sizes_text
+from modae.cli.preprocessing import front_steps, make_member, scale_ratio
+from modae.cli.tables import BATCH_BYTES, TypedTable, check_output, named_in_errors, open_table
+from modae.cli.talk import CommandReport, Talk, certificate_text, size, sizes_text
+from modae.cli.training import TrainingData, set_target, survey
+from modae.cli.tuning import judge, tune
 from modae.ensembles.classifier import ModularClassifier
+from modae.ensembles.parts import take_apart
 from modae.ensembles.regressor import ModularRegressor
 from modae.files.api import describe, save
 from modae.linear.autoencoder import LinearModularAutoencoder
+from modae.sources.batches import open_batches
+from modae.sources.source import ColumnSelection
 from modae.utils.text import counted, percent
 
-JUDGED_ROWS = 5000
-"""Rows on which a fit is cross-validated: enough for a percent, and quick."""
+CHOICES = {"task": ("auto", "classify", "regress"), "scale": ("auto", "standard", "none")}
+
+TOO_DIFFERENT = 10.0
+"""Ratio of two standard deviations from which on columns are standardised."""
 
 
-def fit_command(options: FitOptions, talk: Talk) -> Report:
+def fit_command(options: Any, talk: Talk) -> CommandReport:
     """Read, prepare, fit, judge, save, and say all of it."""
-    check_options(options)
-    report = Report(data={"command": "tune" if options.tune else "fit"})
-    problem = _prepare(options, talk, report)
-    with data_refused(problem.found.table.label), _warnings_noted(report):
-        model = _fitted_modules(problem) if problem.target is None else _fitted_ensemble(problem)
-    _describe_modules(model, report)
-    pipeline = Pipeline([*problem.front, ("modules" if problem.target is None else "ensemble", model)])
-    setattr(pipeline, NOTES, _notes(problem))
+    sizes = check_options(options)
+    report = CommandReport(data={"command": "tune" if options.tune else "fit"})
+    table = open_table(options.data, header=not options.no_header)
+    columns = choose_columns(table, options)
+    with talk.stage(f"Reading {table.label}") as advance:
+        found = survey(table, columns, options.impute, advance)
+    if options.target is not None:
+        set_target(found, options.target, options.task)
+    if found.n_rows < 2:
+        raise UserError(f"{table.label} has one row: there is nothing to learn from it.")
+    say_read(found, options, report)
+    found.steps = front_steps(found, say_scale(found, options, report), options.impute)
+    say_prepared(found, options, report)
+    if sizes and sizes[-1] > found.width:
+        raise UserError(
+            f"--components {sizes[-1]}: there are {found.width} columns; give fewer, such as a third of "
+            "them."
+        )
+    with data_refused(table.label), warnings_noted(report):
+        model = unfitted(found, options, sizes, talk, report)
+        X = fit_rows(found, talk, report, passes=1 if found.y is None else 2)
+        with X as rows:
+            model.fit(rows) if found.y is None else model.fit(rows, found.y)
+    say_modules(model, report)
+    pipeline = Pipeline([*found.steps, ("modules" if found.y is None else "ensemble", model)])
+    notes = {key: report.data[key] for key in ("rows", "score", "baseline_score", "tuned_rows", "curve")
+             if key in report.data}  # fmt: skip
+    notes["impute"] = options.impute
+    if found.y is not None:
+        notes |= {"target": options.target, "task": "classify" if found.classify else "regress"}
+    setattr(pipeline, NOTES, notes)
     with named_in_errors(options.out):
         save(pipeline, options.out)
-    _say_saved(problem, report)
+    say_saved(found, options, report)
     return report
 
 
-def _prepare(options: FitOptions, talk: Talk, report: Report) -> Problem:
-    table = open_table(options.data, header=options.header, target=options.target)
-    wanted = choose_columns(table, options)
-    with talk.stage(f"Reading {table.label}") as advance:
-        found = survey(table, wanted, options.impute, advance)
-    target = None
-    if options.target is not None:
-        target = make_target(table, options.target, found.targets, options.task)
-    if found.n_rows < 2:
-        raise Mistake(f"{table.label} has one row: there is nothing to learn from it.")
-    front = front_steps(found, _say_scale(options, found, report))
-    problem = Problem(options, found, front, target, talk, report)
-    _say_read(problem, report)
-    return problem
-
-
-def _say_scale(options: FitOptions, found: Survey, report: Report) -> bool:
-    """Whether to standardise, and why."""
-    scales = Scales.of(found.scaler)
-    scale = options.scale == "standard" or (options.scale == "auto" and scales.differ)
-    report.data.update(scaled=scale, scale_ratio=scales.ratio)
-    if options.scale != "auto":
-        why = "as asked" if scale else "as asked; columns count by their variance"
-    elif not scales.largest:
-        why = "the columns do not vary"
-    else:
-        why = f"the deviations of the columns differ {scales.ratio:,.0f}-fold"
-        why += f" ({scales.smallest}, {scales.largest})" if scale else ""
-    report.lines.append(("scaled", f"{'yes' if scale else 'no'}: {why}."))
-    return scale
-
-
-def _say_read(problem: Problem, report: Report) -> None:
-    found, target = problem.found, problem.target
-    text = f"{counted(found.n_rows, 'row')}, {counted(found.table.width(found.wanted), 'column')}"
-    report.lines.insert(0, ("read", f"{found.table.label}: {text}."))
-    report.data.update(
-        data=found.table.label, rows=found.n_rows, columns=found.table.width(found.wanted)
-    )
-    if target is not None:
-        report.lines.insert(1, ("target", f"{target}."))
-        report.data["target"] = target.name
-        report.data["classes"] = target.counts if target.classify else None
-    if found.wanted.words:
-        width, n_words = problem.width, len(found.wanted.words)
-        report.say(
-            "encoded", f"{counted(n_words, 'column')} of words; {width} columns now.", width=width
+def check_options(options: Any) -> list[int]:
+    """Refuse what cannot work, with the remedy; the sizes of --components, none if it was not given."""
+    check_output(options.out, (".modae",), (options.data,))
+    options.drop = list(options.drop or ())
+    sizes = [text.strip() for text in (options.components or "").split(",") if options.components]
+    if not all(text.isdigit() and int(text) > 0 for text in sizes):
+        raise UserError(f"--components {options.components}: give a whole number from 1 on, such as 5.")
+    if len(sizes) > 1 and not options.tune:
+        raise UserError(
+            f"--components {options.components}: several sizes need --tune to choose from them."
         )
-    for name, words in found.categories.items():
-        if len(words) == found.n_rows:
-            report.note(f"Column {name!r} has another word in every row: if it is an id, --drop it.")
-    if found.impute:
-        missing = found.n_missing
-        report.say("imputed", f"{counted(missing, 'missing value')}, by the median.", imputed=missing)
-    for note in found.table.notes:
-        report.note(note)
+    if options.modules < 1:
+        raise UserError(f"--modules {options.modules}: there must be at least 1 (10 is a good start).")
+    if options.tune and options.diversity is not None:
+        raise UserError("--diversity and --tune: --tune chooses the diversity; leave one of them out.")
+    if options.diversity is not None and not 0.0 <= options.diversity <= 1.0:
+        raise UserError(f"--diversity {options.diversity:g}: it must be between 0 and 1.")
+    if options.tune and options.target is None:
+        raise UserError(
+            "--tune needs --target: diversity is chosen by how well the target is predicted."
+        )
+    check_seed_and_jobs(options)
+    for name, known in CHOICES.items():
+        if getattr(options, name) not in known:
+            raise UserError(f"--{name} {getattr(options, name)}: it must be one of {', '.join(known)}.")
+    if options.target is None and (options.task != "auto" or options.estimator != "knn"):
+        option = "--task" if options.task != "auto" else "--estimator"
+        raise UserError(f"{option} is for predictions: name the column to predict with --target.")
+    return sorted({int(text) for text in sizes})
 
 
-def _fitted_modules(problem: Problem) -> LinearModularAutoencoder:
-    options, width = problem.options, problem.width
+def check_seed_and_jobs(options: Any) -> None:
+    """What all commands that draw and that use several cores take."""
+    if options.seed < 0 or options.seed >= 2**32:
+        raise UserError(f"--seed {options.seed}: it must be between 0 and 4294967295.")
+    if options.jobs == 0:
+        raise UserError("--jobs 0: give a number of cores, or -1 for all.")
+
+
+def choose_columns(table: TypedTable, options: Any) -> ColumnSelection:
+    """Features, strings and target; what cannot be used is refused by name."""
+    target = options.target
+    table.require("--drop", options.drop)
+    if table.names is None:
+        table.find_target(target)
+        features, strings = None, []
+        n_features = table.width(target)
+    else:
+        table.require("--target", [] if target is None else [target])
+        if target in options.drop:
+            raise UserError(f"--target {target} and --drop {target}: leave one of them out.")
+        if "" in table.kinds:
+            table.notes.append("A column without a name (row numbers?) is left out.")
+        features = tuple(name for name in table.names if name not in {target, "", *options.drop})
+        n_features = len(features)
+        strings = [name for name in features if table.kinds[name] in ("string", "date")]
+        table.refuse_strings([name for name in features if not (options.encode and name in strings)])
+        if target is not None and table.kinds[target] != "number":
+            strings.append(target)
+    if n_features == 0:
+        raise UserError(f"{table.label} has no columns to learn from beside the target.")
+    return ColumnSelection(features, target, strings=frozenset(strings))
+
+
+def unfitted(
+    found: TrainingData, options: Any, sizes: list[int], talk: Talk, report: CommandReport
+) -> Any:
+    """The modules, or the ensemble on them; tuned or judged, as asked."""
+    width = found.width
+    components = sizes[0] if sizes else max(1, min(10, width // 3))
     diversity = 0.5 if options.diversity is None else options.diversity
-    model = LinearModularAutoencoder(
-        options.modules, one_size(options, width), diversity, random_state=options.seed
-    )
-    with problem.all_rows(passes=1) as rows:
-        return model.fit(rows)
-
-
-def _fitted_ensemble(problem: Problem) -> Any:
-    options, target = problem.options, problem.target
-    assert target is not None
-    member = make_member(options.estimator, target.classify)
-    n_rows = problem.found.n_rows
-    if not target.classify and n_rows < getattr(member, "n_neighbors", 0):
-        raise Mistake(
+    extractor = LinearModularAutoencoder(options.modules, components, diversity)
+    if found.y is None:
+        return extractor.set_params(random_state=options.seed)
+    member = make_member(options.estimator, found.classify)
+    if not found.classify and found.n_rows < getattr(member, "n_neighbors", 0):
+        raise UserError(
             f"--estimator {options.estimator}: a target of numbers needs at least {member.n_neighbors} "
-            f"rows, and there are {n_rows}: add rows, or use --estimator tree."
+            f"rows, and there are {found.n_rows}: add rows, or use --estimator tree."
         )
+    kind: Any = ModularClassifier if found.classify else ModularRegressor
+    model = kind(extractor, member, n_jobs=options.jobs, random_state=options.seed)
     if options.tune:
-        model = tune(problem, member)
-    else:
-        diversity = 0.5 if options.diversity is None else options.diversity
-        extractor = LinearModularAutoencoder(
-            options.modules, one_size(options, problem.width), diversity
-        )
-        kind: Any = ModularClassifier if target.classify else ModularRegressor
-        model = kind(extractor, member, n_jobs=options.jobs, random_state=options.seed)
-        if options.check:
-            _judge(problem, model, member)
-    with problem.all_rows(passes=2) as rows:
-        return model.fit(rows, target.values)
-
-
-def _judge(problem: Problem, model: Any, member: Any) -> None:
-    """Cross-validate the ensemble and plain PCA on the same folds."""
-    rows, target = problem.some_rows(JUDGED_ROWS)
-    assert target is not None
-    splits = make_splits(target.values, target.classify, problem.options.seed)
-    if splits is None:
-        why = "a class has one row only" if target.classify else "there are too few rows"
-        problem.report.note(f"Not cross-validated: {why}.")
-        return
-    with problem.talk.stage("Cross-validating"):
-        ours = cross_validated(model, rows, target, splits)
-        components, plain = best_plain_pca([model.extractor.n_components], member, rows, target, splits)
-    word = "accuracy" if target.classify else "fit"
-    problem.report.say(
-        word,
-        f"{ours} in {splits.get_n_splits()} folds; plain PCA to {components} components and one "
-        f"{problem.options.estimator}: {plain}.",
-        score=ours.mean,
-        baseline_score=plain.mean,
-    )
-
-
-def _describe_modules(model: Any, report: Report) -> None:
-    extractor = getattr(model, "extractor_", model)
-    report.lines.append(("model", sizes_text(model)))
-    report.say("certificate", certificate_text(extractor), **certificate(extractor))
-    if extractor is model:
-        explained = extractor.explained_variance_ratio_of_mean_
-        report.say("explains", f"{percent(explained)} of the variance.", explained=explained)
+        return tune(model, found, options, sizes, talk, report)
+    if not options.no_check:
+        judge(model, found, options, talk, report)
+    return model
 
 
 @contextmanager
-def _warnings_noted(report: Report) -> Iterator[None]:
+def fit_rows(found: TrainingData, talk: Talk, report: CommandReport, passes: int) -> Iterator[Any]:
+    """All rows after the steps: in memory where they fit, else batches that are read again."""
+    if found.is_whole:
+        with talk.stage("Fitting"):
+            yield found.prepared(found.sample.rows)
+        return
+    report.note("Larger than 128 MB: the table was read again for the fit, batch by batch.")
+    with talk.stage("Fitting", passes * found.n_rows) as advance:
+        size = max(1, BATCH_BYTES // (8 * found.width))
+        yield open_batches(lambda: found.batches(advance), batch_size=size)
+
+
+@contextmanager
+def warnings_noted(report: CommandReport) -> Iterator[None]:
     """What libraries warn of while they fit becomes a note."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -184,32 +185,96 @@ def _warnings_noted(report: Report) -> Iterator[None]:
         report.note(text)
 
 
-def _notes(problem: Problem) -> dict[str, Any]:
-    kept = ("rows", "score", "baseline_score", "tuned_rows", "curve")
-    notes = {key: problem.report.data[key] for key in kept if key in problem.report.data}
-    notes["impute"] = problem.options.impute
-    if problem.target is not None:
-        notes |= {
-            "target": problem.target.name,
-            "task": "classify" if problem.target.classify else "regress",
-        }
-    return notes
-
-
-def _say_saved(problem: Problem, report: Report) -> None:
-    out = problem.options.out
-    rows = "; it holds rows of the training data" if describe(out)["holds_rows"] else ""
-    n_bytes = Path(out).stat().st_size
-    report.say(
-        "saved", f"{out} ({size(n_bytes)}){rows}.", model=out, bytes=n_bytes, holds_rows=bool(rows)
+def say_read(found: TrainingData, options: Any, report: CommandReport) -> None:
+    """The size of the table, and what the target is."""
+    n_columns = (
+        found.table.width(options.target)
+        if found.columns.features is None
+        else len(found.columns.features)
     )
-    same = "".join(f" --{flag}" for flag in ("encode", "impute") if getattr(problem.options, flag))
-    same += "".join(f" --drop {quote(name)}" for name in problem.options.drop)
-    out, data = quote(out), quote(problem.options.data)
+    report.say(
+        "read",
+        f"{found.table.label}: {counted(found.n_rows, 'row')}, {counted(n_columns, 'column')}.",
+        data=found.table.label,
+        rows=found.n_rows,
+        columns=n_columns,
+    )
+    if found.y is None:
+        return
+    classes = None
+    if not found.classify:
+        what = f"a number from {found.y.min():g} to {found.y.max():g}"
+    else:
+        labels, counts = np.unique(found.y, return_counts=True)
+        classes = dict(zip(map(str, labels), map(int, counts), strict=True))
+        shown = ", ".join(f"{label}: {count}" for label, count in list(classes.items())[:4])
+        what = f"{len(classes)} classes ({shown}{', ...' if len(classes) > 4 else ''})"
+    report.say("target", f"{options.target}, {what}.", target=options.target, classes=classes)
+
+
+def say_scale(found: TrainingData, options: Any, report: CommandReport) -> bool:
+    """Whether to standardise, and why."""
+    ratio, ends = scale_ratio(found.scaler)
+    scale = options.scale == "standard" or (options.scale == "auto" and ratio > TOO_DIFFERENT)
+    if options.scale != "auto":
+        why = "as asked" if scale else "as asked; columns count by their variance"
+    elif not ends:
+        why = "the columns do not vary"
+    else:
+        why = f"the deviations of the columns differ {ratio:,.0f}-fold{f' ({ends})' if scale else ''}"
+    answer = "yes" if scale else "no"
+    report.say("scaled", f"{answer}: {why}.", scaled=scale, scale_ratio=ratio)
+    return scale
+
+
+def say_prepared(found: TrainingData, options: Any, report: CommandReport) -> None:
+    """What became of strings and of missing values, and notes on the table."""
+    if found.categories:
+        width, n_columns = found.width, counted(len(found.categories), "column")
+        report.say("encoded", f"{n_columns} of strings; {width} columns now.", width=width)
+    for name, strings in found.categories.items():
+        if len(strings) == found.n_rows:
+            report.note(f"Column {name!r} has another string in every row: if it is an id, --drop it.")
+    if options.impute:
+        missing = found.n_missing
+        report.say("imputed", f"{counted(missing, 'missing value')}, by the median.", imputed=missing)
+    for note in found.table.notes:
+        report.note(note)
+
+
+def say_modules(model: Any, report: CommandReport) -> None:
+    """Sizes, certificate, and what the modules explain."""
+    parts = take_apart(model)
+    extractor = parts.extractor
+    numbers = {
+        "modules": int(extractor.n_modules),
+        "components": int(extractor.n_components_),
+        "diversity": parts.diversity,
+        "loss": float(extractor.loss_),
+        "lower_bound": float(extractor.lower_bound_),
+        "optimality_gap": float(extractor.optimality_gap_),
+    }
+    member = "" if parts.ensemble is None else type(parts.ensemble.estimators_[0]).__name__
+    report.say("model", sizes_text(numbers | {"member": member}))
+    report.say("certificate", certificate_text(extractor), **numbers)
+    if parts.ensemble is None:
+        explained = extractor.explained_variance_ratio_of_mean_
+        report.say("explains", f"{percent(explained)} of the variance.", explained=explained)
+
+
+def say_saved(found: TrainingData, options: Any, report: CommandReport) -> None:
+    """Where the model is, and what to type next."""
+    rows = "; it holds rows of the training data" if describe(options.out)["holds_rows"] else ""
+    n_bytes = Path(options.out).stat().st_size
+    text = f"{options.out} ({size(n_bytes)}){rows}."
+    report.say("saved", text, model=options.out, bytes=n_bytes, holds_rows=bool(rows))
+    same = "".join(f" --{flag}" for flag in ("encode", "impute") if getattr(options, flag))
+    same += "".join(f" --drop {quote(name)}" for name in options.drop)
+    out, data = quote(options.out), quote(options.data)
     report.next(f"modae transform {out} NEW.csv -o features.parquet")
-    if problem.target is not None:
+    if found.y is not None:
         report.next(f"modae predict {out} NEW.csv -o predictions.csv")
-        if not problem.options.tune and problem.target.classify:
-            report.next(f"modae tune {data} --target {quote(problem.target.name)} -o {out}{same}")
-    if problem.options.data != "-":
+        if not options.tune and found.classify:
+            report.next(f"modae tune {data} --target {quote(options.target)} -o {out}{same}")
+    if options.data != "-":
         report.next(f"modae report {out} {data} -o report.html")

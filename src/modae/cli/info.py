@@ -1,69 +1,102 @@
-"""``modae info``: what is in a model file."""
+"""``modae info``: what is in a model file. Only its header is read."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from modae.cli.errors import listed
-from modae.cli.models import Model, load_model
-from modae.cli.talk import Report, size
-from modae.cli.wording import certificate, certificate_text, sizes_text
+from modae.cli.errors import UserError
+from modae.cli.talk import CommandReport, Talk, certificate_text, size, sizes_text
 from modae.files.api import describe
-from modae.utils.text import counted, percent
+from modae.utils.text import counted, listed, percent
 
 
-def info_command(path: str) -> Report:
+def info_command(options: Any, talk: Talk) -> CommandReport:
     """Class, sizes, certificate, columns, target, versions."""
-    model, description = load_model(path), describe_checked(path)
-    report = Report(data={"command": "info"})
-    report.say("file", f"{path}, {size(description['bytes'])}.", **description)
-    names = [f"{name} ({type(step).__name__})" for name, step in model.steps]
-    report.say("steps", f"{', then '.join(names)}.", steps=names)
-    _say_columns(model, report)
-    _say_target(model, report)
-    _say_modules(model, report)
-    libraries = ", ".join(f"{name} {version}" for name, version in description["libraries"].items())
-    report.lines.append(("written by", f"modae {description['modae']}, {libraries}."))
-    rows = "yes: share it as you would share them" if description["holds_rows"] else "none"
-    report.lines.append(("rows in it", f"{rows}."))
+    path = options.model
+    if not Path(path).exists():
+        raise UserError(f"{path}: there is no such file.")
+    if Path(path).is_dir():
+        raise UserError(f"{path} is a folder, not a model.")
+    told = describe(path)
+    summary = summary_of(path, told)
+    report = CommandReport(data={"command": "info"})
+    about = {name: value for name, value in told.items() if name not in ("notes", "summary")}
+    report.say("file", f"{path}, {size(told['bytes'])}.", **about)
+    if told["class"] == "StreamCheckpoint":
+        rows = summary.get("model", {}).get("rows")
+        so_far = "" if rows is None else f", {counted(rows, 'row')} so far"
+        report.say("checkpoint", f"a fit of fit_stream that has not ended{so_far}.", rows=rows)
+        report.say("go on", "modae.fit_stream with the same source and checkpoint, in Python.")
+    elif not summary.get("fitted", True):
+        raise UserError(f"{path}: this model is not fitted: fit it, and save it again.")
+    else:
+        say_model(summary, report)
+    libraries = ", ".join(f"{name} {version}" for name, version in told["libraries"].items())
+    report.say("written by", f"modae {told['modae']}, {libraries}.")
+    rows = "yes: share it as you would share them" if told["holds_rows"] else "none"
+    report.say("rows in it", f"{rows}.")
     return report
 
 
-def describe_checked(path: str) -> dict[str, Any]:
-    """What the header says; the notes on rows are in our own line."""
-    description = describe(path)
-    del description["notes"]
-    return description
-
-
-def _say_columns(model: Model, report: Report) -> None:
-    n_features = int(model.first.n_features_in_)
-    names = None if model.names is None else list(model.names)
-    words = "without names" if names is None else listed(names)
-    fitted = f", fitted to {counted(model.notes['rows'], 'row')}" if "rows" in model.notes else ""
-    report.say("columns", f"{n_features}: {words}{fitted}.", columns=n_features, names=names)
-
-
-def _say_target(model: Model, report: Report) -> None:
-    if not hasattr(model.last, "predict"):
+def say_model(summary: dict[str, Any], report: CommandReport) -> None:
+    """Steps, columns, target, modules, as far as the header tells."""
+    notes, model = summary.get("notes", {}), summary.get("model", {})
+    steps = [f"{name} ({kind})" for name, kind in summary.get("steps", [])]
+    report.say("steps", f"{', then '.join(steps)}.", steps=steps)
+    n_features, names = summary.get("n_features"), summary.get("feature_names")
+    shown = "without names" if names is None else listed(names)
+    fitted = f", fitted to {counted(notes['rows'], 'row')}" if "rows" in notes else ""
+    report.say("columns", f"{n_features}: {shown}{fitted}.", columns=n_features, names=names)
+    if not summary.get("predicts"):
         report.say("target", "none: it gives features only.", target=None)
-        return
-    name = model.target or "without a name"
-    classes = getattr(model.last, "classes_", None)
-    kind = "a number" if classes is None else f"{counted(len(classes), 'class')}: {listed(classes)}"
-    shown = None if classes is None else [str(label) for label in classes]
-    report.say("target", f"{name}, {kind}.", target=model.target, classes=shown)
-    if {"score", "baseline_score"} <= set(model.notes):
-        score, plain = model.notes["score"], model.notes["baseline_score"]
-        texts = [percent(each) if classes is not None else f"R2 {each:.3f}" for each in (score, plain)]
-        text = f"{texts[0]} when it was fitted; plain PCA and one member: {texts[1]}."
-        report.say("accuracy" if classes is not None else "fit", text, score=score, baseline_score=plain)
+    else:
+        target, classes = notes.get("target"), summary.get("classes")
+        kind = "a number" if classes is None else f"{counted(len(classes), 'class')}: {listed(classes)}"
+        report.say("target", f"{target or 'without a name'}, {kind}.", target=target, classes=classes)
+        scores = [notes[key] for key in ("score", "baseline_score") if key in notes]
+        if len(scores) == 2:
+            texts = [f"R2 {score:.3f}" if classes is None else percent(score) for score in scores]
+            text = f"{texts[0]} when it was fitted; plain PCA and one member: {texts[1]}."
+            label = "fit" if classes is None else "accuracy"
+            report.say(label, text, score=scores[0], baseline_score=scores[1])
+    if {"modules", "components"} <= set(model):
+        sizes = {name: model.get(name) for name in ("modules", "components", "diversity")}
+        report.say("model", sizes_text(model), **sizes)
+    certificate = model.get("certificate")
+    if certificate:
+        fitted_values = SimpleNamespace(**{f"{name}_": value for name, value in certificate.items()})
+        numbers = {name: certificate[name] for name in ("loss", "lower_bound", "optimality_gap")}
+        report.say("certificate", certificate_text(fitted_values), **numbers)
 
 
-def _say_modules(model: Model, report: Report) -> None:
-    last = getattr(model.last, "best_estimator_", model.last)
-    if not hasattr(model.extractor, "n_components_"):
-        return
-    report.lines.append(("model", sizes_text(last)))
-    if hasattr(model.extractor, "attainment_"):
-        report.say("certificate", certificate_text(model.extractor), **certificate(model.extractor))
+def summary_of(path: str, told: dict[str, Any]) -> dict[str, Any]:
+    """What the header says of the model; where it says nothing, what the model itself says."""
+    if "summary" in told:
+        return dict(told["summary"])
+    from modae.files.api import load
+
+    if told["class"] == "StreamCheckpoint":
+        return {"model": {"rows": load(path).n_rows}}
+    from modae.cli.models import load_model
+
+    found = load_model(path)
+    parts, steps = found.parts, getattr(found.estimator, "steps", [("model", found.estimator)])
+    extractor, members = parts.extractor, getattr(parts.ensemble, "estimators_", None)
+    classes = getattr(parts.last, "classes_", None)
+    model: dict[str, Any] = {"modules": extractor.n_modules, "components": extractor.n_components_}
+    model |= {"diversity": parts.diversity, "member": type(members[0]).__name__ if members else ""}
+    if hasattr(extractor, "attainment_"):
+        names = ("loss", "objective", "lower_bound", "optimality_gap", "total_variance", "attainment")
+        known = [name for name in names if hasattr(extractor, f"{name}_")]
+        model["certificate"] = {name: getattr(extractor, f"{name}_") for name in known}
+    return {
+        "steps": [(name, type(step).__name__) for name, step in steps],
+        "n_features": int(found.first.n_features_in_),
+        "feature_names": None if found.names is None else list(found.names),
+        "predicts": hasattr(parts.last, "predict"),
+        "classes": None if classes is None else [str(label) for label in classes],
+        "notes": found.notes,
+        "model": model,
+    }

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from modae.cli.errors import Mistake
-from modae.cli.output import check_output
+from modae.cli.errors import UserError
+from modae.cli.tables import check_output
 from modae.report.page import require_plotly
 from modae.reproduction.findings import Setting
 from modae.reproduction.page import make_page
@@ -90,7 +90,7 @@ def _page_mistake(page: str | None) -> str:
         return ""
     try:
         check_output(page, (".html", ".htm"), ())
-    except Mistake as mistake:
+    except UserError as mistake:
         return str(mistake).replace("-o ", "--report ", 1)
     except OSError as error:
         return f"--report {page}: nothing can be written there ({error.strerror})."

@@ -1,166 +1,301 @@
-"""Tables in files: which columns they have, and their rows in batches of bounded memory.
-
-Two kinds: tables whose columns have names (CSV, Parquet, Arrow; see ``named_tables``) and arrays whose
-columns have none (``.npy``, ``.npz``). Each can be read as often as needed.
-"""
+"""Tables that are typed: opened and written by the library, named in messages as they were typed."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import errno
+import os
+import select
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import NamedTemporaryFile
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
-from scipy.sparse import issparse, load_npz
 
-from modae.cli.errors import Mistake, listed
+from modae.cli.errors import UserError, data_refused, did_you_mean
+from modae.sources.batch import Batch
+from modae.sources.batches import Batches, open_batches
+from modae.sources.frames import as_numpy
+from modae.sources.opening import ENDINGS, ending_of, npy_rows, npz_arrays, path_source
+from modae.sources.source import ColumnSelection
+from modae.sources.writers import Write, csv_writer, open_writer
+from modae.utils.atomic import LITTER_PREFIX
+from modae.utils.text import listed
 
 BATCH_BYTES = 16 * 2**20
 """About as much as one batch of numbers takes."""
 
-ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".feather", ".npy", ".npz")
-
-NUMBER, WORD, OTHER = "number", "word", "other"
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What to read: features in this order (None: all), which of them are words, what lies beside.
-
-    ``target_words`` says whether the target is read as words; None leaves that to the table.
-    """
-
-    features: tuple[str, ...] | None = None
-    words: frozenset[str] = frozenset()
-    target: str | None = None
-    keep: tuple[str, ...] = ()
-    target_words: bool | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Some rows: features, the index of the first, the target, and columns to pass through."""
-
-    rows: Any
-    start: int
-    target: np.ndarray | None = None
-    kept: Any = None
-
-
-class Table(ABC):
-    """A table that can be read in batches.
-
-    ``label`` is what messages call it, ``names`` are those of its columns or None, ``kinds`` says which
-    of them are numbers, words or neither, ``notes`` are remarks for the user.
-    """
-
-    label: str
-    names: tuple[str, ...] | None
-    kinds: dict[str, str]
-    notes: list[str]
-
-    @abstractmethod
-    def batches(self, wanted: Wanted) -> Iterator[Batch]:
-        """Read it from the first row to the last."""
-
-    @abstractmethod
-    def width(self, wanted: Wanted) -> int:
-        """Number of features."""
-
-    def place(self, row: int) -> str:
-        """Where a row is, for messages; rows are counted from 1."""
-        return f"row {row + 1}"
+_KEPT: list[Any] = []
+"""Temporary files that live as long as the process."""
 
 
 @dataclass(eq=False)
-class ArrayTable(Table):
-    """Columns without names: a matrix, dense or sparse, and labels beside it."""
+class TypedTable:
+    """A table that was typed: a source with names of columns, or a matrix and labels beside it.
+
+    ``kinds`` says which columns are a "number", "string", "date" or "other"; ``notes`` are remarks for
+    the user.
+    """
 
     label: str
-    rows: Any
-    labels: dict[str, np.ndarray] = field(default_factory=dict)
-    names: tuple[str, ...] | None = None
+    source: Any
     kinds: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, np.ndarray] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def batches(self, wanted: Wanted) -> Iterator[Batch]:
-        """Slices of the rows."""
-        if wanted.keep:
-            raise Mistake(f"--keep: the columns of {self.label} have no names: leave it out.")
-        n_rows, n_columns = self.rows.shape
-        step = max(1, BATCH_BYTES // (8 * max(n_columns, 1)))
-        target, column = self._target(wanted.target)
-        for start in range(0, n_rows, step):
-            rows = _floats(self.rows[start : start + step])
-            labels = None if target is None else target[start : start + step]
-            if column is not None:
-                labels, rows = np.asarray(rows[:, column]), np.delete(rows, column, axis=1)
-            yield Batch(rows, start, labels)
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the columns, if they have any."""
+        return tuple(self.kinds) or None
 
-    def width(self, wanted: Wanted) -> int:
-        """The columns without the target."""
-        return self.rows.shape[1] - (self._target(wanted.target)[1] is not None)
+    def place(self, row: int) -> str:
+        """Where a row is, counted from 1; in text the line too, for that is what an editor shows."""
+        line_of = getattr(self.source, "line_of", None)
+        return f"row {row + 1}" + (f" (line {line_of(row)})" if line_of else "")
 
-    def _target(self, name: str | None) -> tuple[np.ndarray | None, int | None]:
-        """Labels of their own, or the index of a column."""
+    def require(self, option: str, names: Sequence[str]) -> None:
+        """Refuse names that are not there."""
+        if names and not self.kinds:
+            raise UserError(f"{option}: the columns of {self.label} have no names: leave it out.")
+        for name in names:
+            if name not in self.kinds:
+                near = did_you_mean(name, self.kinds)
+                raise UserError(f"{option} {name}: {self.label} has no such column; {near}")
+
+    def refuse_strings(self, names: Sequence[str], remedy: str = "") -> None:
+        """Refuse columns that are no numbers, and show a value of the first: it may be a slip of the pen."""
+        kinds = {"string": "strings", "date": "dates or times", "other": "neither numbers nor strings"}
+        wrong = [name for name in names if self.kinds[name] != "number"]
+        if not wrong:
+            return
+        name, others = wrong[0], len(wrong) - 1
+        more = f" (and {others} more)" if others else ""
+        where, kind = "", self.kinds[name]
+        if (
+            kind == "other" and self.source.kind == "CSV"
+        ):  # pyarrow takes text for bytes if it is not UTF-8
+            with data_refused(self.label):
+                next(self.read(ColumnSelection((name,))))
+        if kind == "other":
+            remedy = f"leave it out with --drop {name!r}"
+        else:
+            shown = next(self.read(ColumnSelection((name,), strings=frozenset([name])))).rows[name]
+            for row, value in enumerate(shown):
+                if value is not None and not is_number(value):
+                    where = f", such as {value!r:.40} in {self.place(row)}"
+                    comma = value.count(",") == 1 and is_number(value.replace(",", "."))
+                    where += " (decimals need a point)" if comma else ""
+                    break
+        remedy = (
+            remedy or f"correct it, make it numbers with --encode, or leave it out with --drop {name!r}"
+        )
+        raise UserError(f"{self.label}: column {name!r}{more} has {kinds[kind]}{where}: {remedy}.")
+
+    def width(self, target: str | None = None) -> int:
+        """Number of columns beside a target that is one of them."""
+        is_column = target is not None and target not in self.labels
+        return int(self.source.width if self.kinds else self.source.shape[1]) - is_column
+
+    def read(self, columns: ColumnSelection) -> Iterator[Batch]:
+        """Batches whose rows are a matrix, or a pandas frame if columns have names.
+
+        Features in ``columns.strings`` are strings in that frame, and None where there is none. The
+        target is a NumPy array; integers beside missing values stay integers.
+        """
+        with data_refused(self.label):
+            yield from self._frames(columns) if self.kinds else self._slices(columns.target)
+
+    def _frames(self, columns: ColumnSelection) -> Iterator[Batch]:
+        import pandas as pd
+
+        features = columns.features or ()
+        categories = [name for name in features if name in columns.strings]
+        numbers = [name for name in features if name not in columns.strings]
+        kept = tuple(dict.fromkeys((*categories, *columns.kept)))
+        selection = replace(columns, features=tuple(numbers), kept=kept, exact=False)
+        size = max(1, BATCH_BYTES // (8 * max(1, len(features))))
+        for batch in Batches(self.source, selection, size):
+            rows = pd.DataFrame(batch.rows, columns=numbers)
+            for name in categories:
+                values = [value or None for value in batch.kept[name].to_pylist()]
+                rows[name] = pd.Series(values, dtype=object)
+            rows = rows[list(features)] if categories else rows
+            kept_columns = {name: batch.kept[name] for name in columns.kept}
+            yield replace(batch, rows=rows, target=_plain(batch.target), kept=kept_columns)
+
+    def _slices(self, target: str | None) -> Iterator[Batch]:
+        rows: Any = self.source
+        labels, column = self.find_target(target)
+        size = max(1, BATCH_BYTES // (8 * max(1, rows.shape[1])))
+        if column is not None:
+
+            def without_target() -> Iterator[np.ndarray]:
+                for start in range(0, self.source.shape[0], size):
+                    yield np.delete(self.source[start : start + size], column, axis=1)
+
+            rows = without_target
+        for batch in open_batches(rows, batch_size=size):
+            yield replace(batch, target=None if labels is None else labels[batch.start : batch.stop])
+
+    def find_target(self, name: str | None) -> tuple[np.ndarray | None, int | None]:
+        """Labels beside a matrix, or those in one of its columns and the index of it."""
         if name is None:
             return None, None
+        n_rows, n_columns = self.source.shape
         if name in self.labels:
+            if len(self.labels[name]) != n_rows:
+                count = len(self.labels[name])
+                raise UserError(
+                    f"--target {name}: {count} labels for the {n_rows} rows of {self.label}."
+                )
             return self.labels[name], None
-        n_columns = self.rows.shape[1]
-        if issparse(self.rows):
-            raise Mistake(
+        if not isinstance(self.source, np.ndarray):
+            raise UserError(
                 f"--target {name}: {self.label} is sparse, and a sparse table takes no target: fit it "
                 "without, or save the labels beside a dense matrix."
             )
         if not name.lstrip("-").isdigit():
             known = f"one of {listed(self.labels)}" if self.labels else "the index of a column"
-            raise Mistake(f"--target {name}: for {self.label} it must be {known}.")
+            raise UserError(f"--target {name}: for {self.label} it must be {known}.")
         if not -n_columns <= int(name) < n_columns:
-            raise Mistake(f"--target {name}: {self.label} has columns 0 to {n_columns - 1} (or -1).")
-        return None, int(name) % n_columns
+            raise UserError(f"--target {name}: {self.label} has columns 0 to {n_columns - 1} (or -1).")
+        column = int(name) % n_columns
+        return np.asarray(self.source[:, column]), column
 
 
-def open_array(path: Path, label: str, target: str | None) -> ArrayTable:
-    """A ``.npy`` file, mapped and not read; or a ``.npz`` file of arrays or of one sparse matrix."""
+def _plain(target: Any) -> np.ndarray | None:
+    """A target of pyarrow in NumPy: truths become 1 and 0, decimals and columns without values floats."""
+    if target is None:
+        return None
+    kind = str(target.type)
+    if kind == "bool":
+        target = target.cast("int64")
+    elif kind == "null" or kind.startswith("decimal"):
+        target = target.cast("float64")
+    return as_numpy(target)
+
+
+def open_table(typed: str, *, header: bool = True) -> TypedTable:
+    """The table with this path; ``-`` is a CSV on standard input, copied to a file to be read twice."""
+    path, label = (_standard_input(), "standard input") if typed == "-" else (Path(typed), typed)
+    if not path.exists():
+        raise UserError(f"{label}: there is no such file.")
+    if path.is_dir():
+        raise UserError(f"{label} is a folder: give one file of it.")
+    ending, known = ending_of(path), (*ENDINGS, ".npz")
+    if ending not in known:
+        raise UserError(
+            f"{path}: the ending {path.suffix!r} is not known; use one of {', '.join(known)}."
+        )
+    with data_refused(label):
+        if ending in (".npy", ".npz"):
+            rows, labels = npz_arrays(path) if ending == ".npz" else (npy_rows(path), {})
+            if rows.ndim != 2 or rows.dtype.kind not in "fiub":
+                what = f"{rows.ndim} axes of {rows.dtype}"
+                raise UserError(f"{label} must hold numbers in rows and columns, got {what}.")
+            return TypedTable(label, rows, labels=labels)
+        from modae.sources.arrow_files import column_kind
+
+        source = path_source(path, label, header=header)
+    table = TypedTable(label, source, {each.name: column_kind(each.type) for each in source.schema})
+    if source.kind == "CSV" and header:
+        _check_header(table)
+    return table
+
+
+def _check_header(table: TypedTable) -> None:
+    """A first line with numbers is a row, if they are not whole; whole ones may be years."""
+    numbers = [name for name in table.kinds if is_number(name)]
+    if len(numbers) == len(table.kinds):
+        raise UserError(f"{table.label}: the first line holds numbers, not names: use --no-header.")
+    broken = [name for name in numbers if not name.strip().lstrip("+-").isdigit()]
+    if broken:
+        raise UserError(
+            f"{table.label}: the first line holds {broken[0]!r}, a number and not a name: use "
+            "--no-header, or rename that column."
+        )
+    if numbers:
+        table.notes.append(
+            f"The first line was taken for names, {listed(numbers, 2)} too: if it is a row, use "
+            "--no-header."
+        )
+
+
+def is_number(text: str) -> bool:
+    """Whether it is a finite number: inf and nan may be names."""
     try:
-        if path.suffix == ".npy":
-            return ArrayTable(label, _matrix(np.load(path, mmap_mode="r"), label))
-        return _open_npz(path, label, target)
-    except (ValueError, EOFError, BadZipFile, KeyError) as error:
-        raise Mistake(f"{label} cannot be read: it is damaged, or holds Python objects.") from error
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
 
 
-def _open_npz(path: Path, label: str, target: str | None) -> ArrayTable:
-    with np.load(path) as archive:
-        if {"indices", "indptr", "shape"} <= set(archive.files):
-            return ArrayTable(label, load_npz(path).tocsr())
-        arrays = {name: archive[name] for name in archive.files}
-    labels = {name: array for name, array in arrays.items() if array.ndim == 1}
-    matrices = [name for name, array in arrays.items() if array.ndim == 2]
-    if len(matrices) != 1:
-        raise Mistake(
-            f"{label} must hold one matrix (and 1-d labels), got {listed(arrays) or 'nothing'}."
-        )
-    rows = _matrix(arrays[matrices[0]], label)
-    if target in labels and len(labels[target]) != len(rows):
-        raise Mistake(
-            f"--target {target}: {len(labels[target])} labels for the {len(rows)} rows of {label}."
-        )
-    return ArrayTable(label, rows, labels)
+def _standard_input() -> Path:
+    if sys.stdin.isatty():
+        raise UserError("- reads a CSV from a pipe, as in 'cat table.csv | modae fit - -o model.modae'.")
+    file = NamedTemporaryFile(prefix="modae-", suffix=".csv")  # noqa: SIM115  (read later, more than once)
+    _KEPT.append(file)
+    copyfileobj(sys.stdin.buffer, file)
+    file.flush()
+    return Path(file.name)
 
 
-def _matrix(array: np.ndarray, label: str) -> np.ndarray:
-    if array.ndim != 2 or array.dtype.kind not in "fiub":
-        raise Mistake(
-            f"{label} must hold numbers in rows and columns, got {array.ndim} axes of {array.dtype}."
-        )
-    return array
+def check_output(typed: str, endings: tuple[str, ...], inputs: tuple[str, ...]) -> None:
+    """Refuse before hours of work what would fail after them."""
+    if typed == "-" and ".csv" in endings:
+        return
+    path = Path(typed)
+    if path.suffix.lower() not in endings:
+        raise UserError(f"-o {typed}: the name must end in {' or '.join(endings)}.")
+    if not path.parent.is_dir():
+        raise UserError(f"-o {typed}: there is no folder {str(path.parent)!r}: make it first.")
+    if path.exists() and not path.is_file():
+        raise UserError(f"-o {typed}: it exists and is not a file: choose another name.")
+    if any(path.exists() and Path(given).exists() and path.samefile(given) for given in inputs):
+        raise UserError(f"-o {typed}: this is the input: choose another name.")
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path.parent))
 
 
-def _floats(rows: Any) -> Any:
-    """Whole numbers become float64, batch by batch: bytes would grow eightfold."""
-    return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+@contextmanager
+def named_in_errors(typed: str) -> Iterator[None]:
+    """A full disk has no name of its own, and a temporary file has one that says nothing."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None or LITTER_PREFIX in str(error.filename):
+            error.filename = typed
+        raise
+
+
+@contextmanager
+def open_output(typed: str) -> Iterator[Write]:
+    """A function that takes columns batch by batch; the ending of the name says the format."""
+    if typed != "-":
+        with named_in_errors(typed), open_writer(Path(typed)) as write:
+            yield write
+        return
+    if getattr(sys.stdout, "name", None) == os.devnull:  # what the command puts there if there is none
+        raise UserError("-o -: standard output is closed: give the name of a file.")
+    sys.stdout.flush()
+    with csv_writer(_WholeWrites(sys.stdout.buffer), "standard output") as write:
+        yield write
+
+
+class _WholeWrites:
+    """Standard output without its buffer: a pipe may take a part of the bytes, or none for a while."""
+
+    def __init__(self, buffer: Any) -> None:
+        self.file = getattr(buffer, "raw", buffer)
+
+    def write(self, content: Any) -> None:
+        """Write all bytes, or fail."""
+        rest = memoryview(content).cast("B")
+        while len(rest):
+            written = self.file.write(rest)
+            if written is None:  # the pipe is full, and would not wait
+                select.select([], [self.file], [])
+            rest = rest[written or 0 :]

@@ -13,14 +13,15 @@ from rich.console import Console
 from rich.text import Text
 
 from modae.cli.errors import json_line
+from modae.utils.text import bounded_loss, closeness, counted
 
 WIDTH = 80
 INDENT = 13
 
 
 @dataclass
-class Report:
-    """What a command did: lines with a word in front, what to type next, and the same for machines."""
+class CommandReport:
+    """What a command did: lines with a label in front, what to type next, and the same as data."""
 
     lines: list[tuple[str, str]] = field(default_factory=list)
     data: dict[str, Any] = field(default_factory=dict)
@@ -69,14 +70,14 @@ class Talk:
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(30))
-        counted = TextColumn("{task.completed:,} rows")
+        rows_done = TextColumn("{task.completed:,} rows")
         with Progress(
-            *columns, counted, TimeElapsedColumn(), console=self.errors, transient=True
+            *columns, rows_done, TimeElapsedColumn(), console=self.errors, transient=True
         ) as bar:
             task = bar.add_task(text, total=total)
             yield lambda rows: bar.advance(task, rows)
 
-    def show(self, report: Report) -> None:
+    def show(self, report: CommandReport) -> None:
         """The report as lines of at most 80 columns, or as one JSON object."""
         if self.as_json:
             sys.stdout.write(json_line(report.data) + "\n")
@@ -90,7 +91,7 @@ def plain(console: Console, text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def rendered(report: Report) -> list[Text]:
+def rendered(report: CommandReport) -> list[Text]:
     """The lines of a report; text hangs in a column of its own."""
     lines = []
     for label, text in report.lines:
@@ -113,10 +114,23 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH - INDENT, break_long_words=False, break_on_hyphens=False)
 
 
-def size(n_bytes: int) -> str:
+def size(n_bytes: float) -> str:
     """A size that people can read."""
     for unit in ("bytes", "kB", "MB"):
         if n_bytes < 1000:
             return f"{n_bytes:.0f} {unit}"
-        n_bytes = n_bytes / 1000  # type: ignore[assignment]
+        n_bytes /= 1000
     return f"{n_bytes:.1f} GB"
+
+
+def sizes_text(model: dict[str, Any]) -> str:
+    """How many modules of what size, and what votes on them."""
+    text = f"{model['modules']} modules of {counted(model['components'], 'component')}"
+    text += "" if model.get("diversity") is None else f", diversity {model['diversity']:g}"
+    return f"{text}, a {model['member']} on each." if model.get("member") else f"{text}."
+
+
+def certificate_text(model: Any) -> str:
+    """How good modules are among all possible ones; the model has ``loss_``, ``lower_bound_`` and so on."""
+    loss, bound = bounded_loss(model)
+    return f"loss {loss}, no modules reach less than {bound}: {closeness(model)}."

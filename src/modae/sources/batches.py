@@ -26,9 +26,10 @@ from modae.sources.frames import (
     names_of,
 )
 from modae.sources.opening import source_of
-from modae.sources.source import Chunk, ColumnSelection, Source, listed
+from modae.sources.source import Chunk, ColumnSelection, Source
 from modae.utils.arrays import Array, Precision
 from modae.utils.parameters import check_count
+from modae.utils.text import listed
 
 BATCH_BYTES = 1 << 26
 """About how many bytes of rows make a batch, unless the caller says otherwise: 64 MB."""
@@ -319,7 +320,7 @@ def _selection(
     if not features:
         raise ValueError("columns must name one feature or more.")
     if len(set(features)) < len(features):
-        raise ValueError(f"columns must name each feature once, got {listed(features)}.")
+        raise ValueError(f"columns must name each feature once, got {listed(features, 8)}.")
     if target is not None and target == weight:
         raise ValueError(f"target and weight are both {target!r}: a column is one or the other.")
     for parameter, name in (("target", target), ("weight", weight)):

@@ -114,8 +114,8 @@ class _CsvFile:
     def read(self, start: int, columns: ColumnSelection, size: int) -> Iterator[tuple[int, Any]]:
         """Record batches from the first row on.
 
-        Numbers among the features become float64: later rows may have a point. Other numbers are read as
-        strings and then parsed, so that large whole ones stay what they are.
+        Features become float64: later rows may have a point. Other numbers are read as strings and then
+        parsed, so that large whole ones stay what they are.
         """
         pyarrow = arrow()
         names = self.names if columns.names is None else columns.names
@@ -126,7 +126,7 @@ class _CsvFile:
             types[name] = guess = self.schema.field(name).type
             is_number = column_kind(guess) == "number"
             if name in features:
-                if is_number and not pyarrow.types.is_boolean(guess):
+                if not pyarrow.types.is_boolean(guess):
                     types[name] = pyarrow.float64()
             elif name in columns.strings or is_number:
                 types[name] = pyarrow.string()

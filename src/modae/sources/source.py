@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from modae.sources.frames import as_table, is_frame, matrix_of, names_of
+from modae.utils.text import listed
 
 SAMPLE_ROWS = 256
 """First rows that are looked at when a source is opened: their types, and a digest to know it by."""
@@ -72,7 +73,7 @@ class ColumnSelection:
     def keeping(self, names: Sequence[str], strings: Iterable[str] = ()) -> ColumnSelection:
         """The same with columns that are passed through, which are features only if chosen as such."""
         if len(set(names)) < len(names):
-            raise ValueError(f"keep must name each column once, got {listed(names)}.")
+            raise ValueError(f"keep must name each column once, got {listed(names, 8)}.")
         features = self.features
         if self.exact and features is not None:
             features = tuple(name for name in features if name not in names)
@@ -93,7 +94,7 @@ class ColumnSelection:
                 raise ValueError(f"there are {width} columns, and the first rows have {expected}.")
             if names is not None:
                 raise ValueError(
-                    f"the columns have names, {listed(names)}, and those of the first rows have none: "
+                    f"the columns have names, {listed(names, 8)}, and those of the first rows have none: "
                     "which is which cannot be known."
                 )
             return
@@ -102,18 +103,12 @@ class ColumnSelection:
         needed, there = (*self.features, *self.extra_columns), set(names)
         missing = [name for name in needed if name not in there]
         if missing:
-            raise ValueError(f"there is no column {missing[0]!r}; the columns are {listed(names)}.")
+            raise ValueError(f"there is no column {missing[0]!r}; the columns are {listed(names, 8)}.")
         extra = sorted(there - {*needed, *self.ignored}, key=names.index) if self.exact else []
         if extra:
             raise ValueError(
                 f"column {extra[0]!r} is not in the first rows: name the features with columns=[...]."
             )
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first few names."""
-    shown = ", ".join(repr(name) for name in names[:8])
-    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
 
 
 Read = Callable[[int, ColumnSelection, int], Iterator[Chunk]]

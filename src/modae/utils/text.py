@@ -6,6 +6,7 @@ arithmetic beyond the tenth digit is gone. The page of a report does the same (`
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
@@ -74,6 +75,20 @@ def _rounded(number: Decimal, places: int) -> Decimal:
     if not number.is_finite() or number.adjusted() + places >= 9:
         return number
     return number.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+
+
+def listed(names: Iterable[object], most: int = 5) -> str:
+    """The first few names, and how many more there are.
+
+    Examples
+    --------
+    >>> from modae.utils.text import listed
+    >>> listed("abcdefg", most=2)
+    "'a', 'b' and 5 more"
+    """
+    quoted = [repr(str(name)) for name in names]
+    rest = len(quoted) - most
+    return ", ".join(quoted[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def bounded_loss(model: Any) -> tuple[str, str]:

@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.preprocessing import StandardScaler
 
-from modae.cli.errors import Mistake
-from modae.cli.survey import Sample, Scales, survey
-from modae.cli.tables import ArrayTable, Batch, Wanted
-from modae.cli.targets import as_labels, make_target, right_labels
+from modae.cli.applying import right_labels
+from modae.cli.errors import UserError
+from modae.cli.preprocessing import scale_ratio
+from modae.cli.tables import TypedTable
+from modae.cli.training import Sample, TrainingData, as_labels, set_target, survey
 from modae.ensembles.labels import stratified
+from modae.sources.opening import source_of
+from modae.sources.source import ColumnSelection
 
 
 def cut(rows, sizes):
@@ -30,7 +33,7 @@ def cut(rows, sizes):
     st.integers(1, 5000),
     st.sampled_from(["dense", "frame", "sparse"]),
 )
-def test_a_sample_has_one_row_of_each_so_many_within_its_limit(n_rows, sizes, limit, kind):
+def test_a_sample_has_all_rows_or_random_ones_within_its_limit(n_rows, sizes, limit, kind):
     matrix = np.column_stack([np.arange(n_rows), np.ones(n_rows)]).astype(float)
     make = {"dense": np.asarray, "frame": pd.DataFrame, "sparse": csr_array}[kind]
     sample = Sample(limit)
@@ -38,12 +41,21 @@ def test_a_sample_has_one_row_of_each_so_many_within_its_limit(n_rows, sizes, li
         sample.add(rows, start)
     kept = sample.rows.toarray() if kind == "sparse" else np.asarray(sample.rows)
     np.testing.assert_array_equal(kept, matrix[sample.places])
-    whole = n_rows // sample.stride  # blocks of which every row was read
-    blocks = sample.places // sample.stride
-    np.testing.assert_array_equal(blocks[:whole], np.arange(whole))
-    assert 1 <= len(blocks) <= whole + 1
-    assert sample.is_whole == (sample.stride == 1)
+    assert (np.diff(sample.places) > 0).all()
+    assert len(kept) == n_rows or sample.share < 1.0
     assert kind == "sparse" or kept.nbytes <= max(limit, 16)
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=8))
+def test_a_sample_does_not_depend_on_the_batches(sizes):
+    samples = [Sample(400), Sample(400)]
+    for sample, each in zip(samples, ([10], sizes), strict=True):
+        for start, rows in cut(np.arange(200.0)[:, np.newaxis], list(each)):
+            sample.add(rows, start)
+    shares = [sample.share for sample in samples]
+    few, many = sorted(samples, key=lambda sample: sample.share)
+    assert set(few.places) <= set(many.places)
+    assert max(shares) <= 2 * min(shares)
 
 
 @pytest.mark.parametrize("period", [2, 4, 7, 8, 64])
@@ -51,7 +63,7 @@ def test_a_sample_of_a_periodic_table_has_every_kind_of_row(period):
     sample = Sample(8 * 4096)
     for start in range(0, 60_000, 1000):
         sample.add(np.arange(start, start + 1000.0)[:, np.newaxis] % period, start)
-    assert sample.stride > 8
+    assert sample.share < 1 / 8
     counts = np.bincount(sample.rows[:, 0].astype(int), minlength=period)
     expected = len(sample.rows) / period
     assert np.abs(counts - expected).max() < 5 * np.sqrt(expected)
@@ -69,34 +81,24 @@ def test_a_stratified_choice_keeps_the_shares_of_the_classes(labels, most, seed)
         assert got <= max(5, count * most / len(labels) + 1)
 
 
-class Frames(ArrayTable):
-    """A table of frames in batches of seven rows."""
-
-    def batches(self, wanted):
-        for start in range(0, len(self.rows), 7):
-            yield Batch(self.rows[start : start + 7], start)
-
-
 def test_scales_are_those_of_the_values_that_are_there():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.standard_normal((50, 3)) * [1, 20, 3], columns=["a", "b", "c"])
     frame.iloc[3, 0] = frame.iloc[40, 2] = np.nan
-    found = survey(Frames("it", frame), Wanted(), impute=True)
+    table = TypedTable("it", source_of(frame), dict.fromkeys("abc", "number"))
+    found = survey(table, ColumnSelection(("a", "b", "c")), fills=True)
     expected = StandardScaler().fit(frame)
     np.testing.assert_allclose(found.scaler.mean_, expected.mean_)
     np.testing.assert_allclose(found.scaler.scale_, expected.scale_)
     assert (found.n_rows, found.n_missing) == (50, 2)
-    assert Scales.of(found.scaler).largest.startswith("b ")
-    assert Scales.of(found.scaler).ratio == pytest.approx(
-        frame.std().max() / frame.std().min(), rel=0.05
-    )
+    ratio, ends = scale_ratio(found.scaler)
+    assert ends.split(", ")[1].startswith("b ")
+    assert ratio == pytest.approx(frame.std().max() / frame.std().min(), rel=0.05)
 
 
 def test_a_constant_column_does_not_make_scales_differ():
     rows = np.column_stack([np.arange(10.0), 2 * np.arange(10.0), np.full(10, 1e6)])
-    scales = Scales.of(StandardScaler().fit(rows))
-    assert scales.ratio == pytest.approx(2.0)
-    assert not scales.differ
+    assert scale_ratio(StandardScaler().fit(rows))[0] == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(
@@ -111,10 +113,15 @@ def test_a_constant_column_does_not_make_scales_differ():
         (np.array([3, 2], dtype=np.uint64), [3, 2]),
     ],
 )
-def test_labels_are_whole_numbers_numbers_or_words(values, labels):
+def test_labels_are_whole_numbers_numbers_or_strings(values, labels):
     got = as_labels(np.asarray(values))
     np.testing.assert_array_equal(got, np.asarray(labels))
     assert got.dtype.kind == np.asarray(labels).dtype.kind
+
+
+def with_target(values):
+    table = TypedTable("it", np.zeros((len(values), 1)))
+    return TrainingData(table, ColumnSelection(), StandardScaler(), n_rows=len(values), y=values)
 
 
 @pytest.mark.parametrize(
@@ -129,14 +136,14 @@ def test_labels_are_whole_numbers_numbers_or_words(values, labels):
     ],
 )
 def test_what_a_target_means(values, task, classify):
-    table = ArrayTable("it", np.zeros((len(values), 1)))
-    assert make_target(table, "y", values, task).classify is classify
+    found = with_target(values)
+    set_target(found, "y", task)
+    assert found.classify is classify
 
 
 def test_an_infinite_target_is_refused():
-    table = ArrayTable("it", np.zeros((3, 1)))
-    with pytest.raises(Mistake, match=r"'y' is infinite in row 2"):
-        make_target(table, "y", np.array([0.5, np.inf, 1.0]), "auto")
+    with pytest.raises(UserError, match=r"'y' is infinite in row 2"):
+        set_target(with_target(np.array([0.5, np.inf, 1.0])), "y", "auto")
 
 
 @pytest.mark.parametrize(
@@ -149,6 +156,6 @@ def test_an_infinite_target_is_refused():
         ([2**53, 2**53 + 1], [2**53, 2**53], [True, False]),
     ],
 )
-def test_numbers_are_right_as_numbers_and_words_as_words(true, told, right):
+def test_numbers_are_right_as_numbers_and_strings_as_strings(true, told, right):
     true = np.array(true, dtype=object) if isinstance(true[0], str) else np.array(true)
     assert right_labels(true, np.array(told)).tolist() == right
