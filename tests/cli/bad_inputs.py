@@ -1,4 +1,4 @@
-"""UserErrors that people make: what they type, what is in the files, the exit code, and what must be said.
+"""Mistakes that people make: what they type, what is in the files, the exit code, what must be said.
 
 Each runs in a folder with ``good.csv`` (six columns and the target ``kind``), ``vote.modae`` fitted to
 it with the target, ``features.modae`` fitted without, ``rows.npy`` and ``few.npy``.
@@ -129,7 +129,9 @@ BAD_INPUTS = [
         "fit good.csv --target kind --task regress -o new.modae",
         ("strings", "regress"),
     ),
-    Bad("strings for a regression, by name", f"{TARGET} --task regress", ("'aster'.",), files=table(ROW)),
+    Bad(
+        "strings for a regression, by name", f"{TARGET} --task regress", ("'aster'.",), files=table(ROW)
+    ),
     Bad("a target that is dropped", f"{TARGET} --drop kind", ("--target", "--drop"), files=table(ROW)),
     Bad(
         "a target of a sparse table",

@@ -91,6 +91,16 @@ def test_two_classes_stay_two_and_right_is_right(desk, call, labels, ending):
     assert accuracy(call, f"new.{ending}") == 1.0  # a row's nearest neighbour is itself
 
 
+def test_large_labels_beside_a_missing_one_stay_apart(desk, call):
+    labels = pd.array(np.arange(60) % 2 + LARGE, dtype="Int64")
+    write_parquet("t.parquet", kind=labels)
+    fitted(call, "t.parquet")
+    swapped = pd.array(np.arange(1, 61) % 2 + LARGE, dtype="Int64")
+    swapped[0] = pd.NA
+    write_parquet("new.parquet", kind=swapped)
+    assert accuracy(call, "new.parquet") == 0.0
+
+
 def test_a_missing_truth_is_not_counted_and_the_others_are(desk, call):
     labels = np.arange(60) % 2 == 0
     write_parquet("t.parquet", kind=labels)
@@ -162,4 +172,7 @@ def test_a_word_among_numbers_that_are_filled_is_named(desk, call):
     flowers().astype({"wide": object}).replace({"wide": {flowers()["wide"][3]: "oops"}}).to_csv("t.csv")
     answer = call("transform", "new.modae", "t.csv", "-o", "out.csv")
     assert answer.code == 2
-    assert "t.csv cannot be read as CSV: line 5 has 'oops' in column 'wide', which is not a number" in answer.err
+    assert (
+        "t.csv cannot be read as CSV: line 5 has 'oops' in column 'wide', which is not a number"
+        in answer.err
+    )

@@ -77,3 +77,20 @@ def test_ctrl_c_is_130_and_nothing_is_written(desk, call, monkeypatch):
     assert answer.code == 130
     assert answer.err.splitlines()[-1] == "modae: Interrupted: nothing was written."
     assert not (desk / "new.modae").exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (MemoryError("the sums need 80 GB: use solver='spectral'."), "the sums need 80 GB: use solver="),
+        (MemoryError(), "There is too little memory: close other programs"),
+    ],
+)
+def test_too_little_memory_has_the_remedy_of_the_library(desk, call, monkeypatch, error, says):
+    def too_large(*_):
+        raise error
+
+    monkeypatch.setattr("modae.cli.fitting.survey", too_large)
+    answer = call("fit", "good.csv", "--drop", "kind", "-o", "new.modae")
+    assert answer.code == 3
+    assert answer.err.splitlines()[-1].startswith(f"modae: {says}")

@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -51,6 +52,30 @@ def test_a_table_from_a_pipe_gives_the_same_model(desk, call, monkeypatch):
     assert call("fit", "-", "--target", "kind", "--no-check", "-o", "new.modae").code == 0
     old, new = modae.load("vote.modae"), modae.load("new.modae")
     assert (old[-1].extractor_.encoders_ == new[-1].extractor_.encoders_).all()
+
+
+@pytest.mark.parametrize("blocking", [True, False], ids=["unbuffered", "a pipe that does not wait"])
+def test_every_row_arrives_on_standard_output(desk, blocking):
+    """A pipe takes 64 kB at a time, and less if nobody reads: all bytes are written, or it fails."""
+    rows = np.load("rows.npy")
+    np.save("many.npy", np.tile(rows, (400, 1)))
+    reader, writer = os.pipe()
+    os.set_blocking(writer, blocking)
+    command = [sys.executable, "-c", COMMAND, "transform", "features.modae", "many.npy", "-o", "-"]
+    unbuffered = {"PYTHONUNBUFFERED": "1"} if blocking else {}
+    with subprocess.Popen(command, stdout=writer, env=environment(**unbuffered)) as process:
+        os.close(writer)
+        with os.fdopen(reader, "rb") as pipe:
+            lines = pipe.read().splitlines()
+    assert process.returncode == 0
+    assert len(lines) == 1 + 400 * len(rows)
+    assert {line.count(b",") for line in lines} == {lines[0].count(b",")}
+
+
+def test_python_dash_m_is_the_command():
+    command = [sys.executable, "-m", "modae", "--version"]
+    run = subprocess.run(command, capture_output=True, text=True, env=environment(), check=True)
+    assert run.stdout == f"modae {modae.__version__}\n"
 
 
 def test_a_terminal_is_no_table(desk, call, monkeypatch):

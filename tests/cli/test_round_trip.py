@@ -279,6 +279,55 @@ def test_info_says_what_the_model_is(desk, call):
     assert said["steps"] == ["scale (StandardScaler)", "ensemble (ModularClassifier)"]
 
 
+def test_info_says_what_a_checkpoint_is(desk, call):
+    rows = np.load("rows.npy")
+    rows[50, 2] = np.nan
+    model = modae.LinearModularAutoencoder(2, 2, random_state=0)
+    with pytest.raises(ValueError, match="missing"):
+        modae.fit_stream(model, modae.open_batches(rows, batch_size=10), checkpoint="fit.modae")
+    answer = call("info", "fit.modae")
+    assert answer.code == 0, answer.err
+    assert "a fit of fit_stream that has not ended, 50 rows so far" in answer.out
+    assert "modae.fit_stream with the same source and checkpoint" in answer.out
+    assert json.loads(call("info", "fit.modae", "--json").out)["rows"] == 50
+    answer = call("transform", "fit.modae", "rows.npy", "-o", "out.npy")
+    assert answer.code == 2
+    assert "checkpoint of a fit that has not ended (50 rows so far), not a model" in answer.err
+
+
+def test_the_diversity_that_is_told_is_that_of_the_fit(desk, call):
+    model = modae.LinearModularAutoencoder(3, 2, 0.75, random_state=0).fit(np.load("rows.npy"))
+    modae.save(model.set_params(diversity=0.25), "model.modae")
+    assert "diversity 0.75" in call("info", "model.modae").out
+    assert json.loads(call("info", "model.modae", "--json").out)["diversity"] == 0.75
+
+
+@pytest.mark.parametrize("name", ["X.NPY", "X.CSV", "X.Parquet", "X.NPZ"])
+def test_endings_may_be_in_capitals(desk, call, name):
+    table = flowers()[COLUMNS]
+    with (desk / name).open("wb") as file:
+        if name == "X.NPY":
+            np.save(file, table.to_numpy())
+        elif name == "X.NPZ":
+            np.savez(file, X=table.to_numpy())
+        else:
+            table.to_csv(file, index=False) if name == "X.CSV" else table.to_parquet(file)
+    assert call("fit", name, "-o", "NEW.MODAE").code == 0
+    assert call("transform", "NEW.MODAE", name, "-o", "OUT.NPY").code == 0
+    assert np.load("OUT.NPY").shape == (60, 20)
+
+
+def test_dates_are_refused_by_name_and_may_be_categories(desk, call):
+    days = pd.date_range("2020-01-01", periods=3)[np.arange(60) % 3]
+    flowers().assign(when=days).to_parquet("t.parquet")
+    command = ("fit", "t.parquet", "--target", "kind", "--no-check", "-o", "new.modae")
+    answer = call(*command)
+    assert answer.code == 2
+    assert "column 'when' has dates or times, such as '2020-01-01" in answer.err
+    assert "--encode, or leave it out with --drop 'when'" in answer.err
+    assert "9 columns now" in call(*command, "--encode").out
+
+
 def test_models_that_python_saved_work_too(desk, call):
     rows = flowers()[COLUMNS]
     search = modae.ModularClassifierCV(n_components=[2], diversities=[0.5], cv=2, random_state=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -34,23 +34,23 @@ WriteTo = Annotated[
     ),
 ]
 Drop = Annotated[
-    Optional[list[str]],  # noqa: UP045  (typer reads this)
+    list[str] | None,
     typer.Option("--drop", metavar="COLUMN", help="Leave a column out, such as an id; can be repeated."),
 ]
 Keep = Annotated[
-    Optional[list[str]],  # noqa: UP045
+    list[str] | None,
     typer.Option(
         "--keep", metavar="COLUMN", help="Pass a column through, such as an id; can be repeated."
     ),
 ]
 Target = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option(metavar="COLUMN", help="Column to predict; an index for .npy, a key for .npz."),
 ]
 Classes = Annotated[str, typer.Option("--target", metavar="COLUMN", help="Column to predict: classes.")]
 Modules = Annotated[int, typer.Option(metavar="M", help="How many modules.")]
 Components = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option(metavar="H", help="Components of each; to tune, a list such as 2,4,8."),
 ]
 Member = Annotated[str, typer.Option(help="What predicts: knn, logistic, svm, tree, forest.")]
@@ -62,7 +62,7 @@ Encode = Annotated[
 Impute = Annotated[bool, typer.Option("--impute", help="Fill missing values by the median.")]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="The CSV has no line of names.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same model.")]
-Jobs = Annotated[Optional[int], typer.Option(help="Cores for the members; -1 is all.")]  # noqa: UP045
+Jobs = Annotated[int | None, typer.Option(help="Cores for the members; -1 is all.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")]
 Debug = Annotated[
@@ -115,7 +115,7 @@ def fit(
     modules: Modules = 10,
     components: Components = None,
     diversity: Annotated[
-        Optional[float],  # noqa: UP045
+        float | None,
         typer.Option(metavar="D", help="From 0 (all modules equal) to 1; 0.5 if not given."),
     ] = None,
     tune: Annotated[bool, typer.Option("--tune", help="Choose the diversity: see modae tune.")] = False,
@@ -222,7 +222,7 @@ def report(
         str, typer.Option("--out", "-o", metavar="PAGE", help="Where to write: NAME.html.")
     ] = "report.html",
     target: Target = None,
-    title: Annotated[Optional[str], typer.Option(help="Heading of the page.")] = None,  # noqa: UP045
+    title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     image: Annotated[
         str, typer.Option(metavar="HxW", help="Size of the image that a row is; auto or none.")
     ] = "auto",
@@ -258,7 +258,7 @@ def demo(
 @app.command()
 def reproduce(
     what: Annotated[
-        Optional[list[str]],  # noqa: UP045  (typer reads this)
+        list[str] | None,
         typer.Argument(
             help="theorems, figure1, table1, figure2, section51, section52, transfer; or all."
         ),
@@ -275,7 +275,7 @@ def reproduce(
         bool, typer.Option("--fresh", help="Measure again what an earlier run in --out did.")
     ] = False,
     report: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(metavar="PAGE", help="Write a page about it too: NAME.html."),
     ] = None,
 ) -> None:

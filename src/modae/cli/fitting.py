@@ -61,8 +61,8 @@ def fit_command(options: Any, talk: Talk) -> CommandReport:
             model.fit(rows) if found.y is None else model.fit(rows, found.y)
     say_modules(model, report)
     pipeline = Pipeline([*found.steps, ("modules" if found.y is None else "ensemble", model)])
-    notes = {key: report.data[key] for key in ("rows", "score", "baseline_score", "tuned_rows", "curve")
-             if key in report.data}  # fmt: skip
+    kept = {"rows", "score", "baseline_score", "tuned_rows", "curve"}
+    notes = {key: value for key, value in report.data.items() if key in kept}
     notes["impute"] = options.impute
     if found.y is not None:
         notes |= {"target": options.target, "task": "classify" if found.classify else "regress"}

@@ -67,7 +67,7 @@ class TypedTable:
                 raise UserError(f"{option} {name}: {self.label} has no such column; {near}")
 
     def refuse_strings(self, names: Sequence[str], remedy: str = "") -> None:
-        """Refuse columns that are no numbers, and show a value of the first: it may be a slip of the pen."""
+        """Refuse columns that are no numbers, and show a value: it may be a slip of the pen."""
         kinds = {"string": "strings", "date": "dates or times", "other": "neither numbers nor strings"}
         wrong = [name for name in names if self.kinds[name] != "number"]
         if not wrong:
@@ -168,7 +168,7 @@ class TypedTable:
 
 
 def _plain(target: Any) -> np.ndarray | None:
-    """A target of pyarrow in NumPy: truths become 1 and 0, decimals and columns without values floats."""
+    """A target of pyarrow in NumPy: truths are 1 and 0, decimals and columns without values floats."""
     if target is None:
         return None
     kind = str(target.type)

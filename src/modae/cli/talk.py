@@ -131,6 +131,6 @@ def sizes_text(model: dict[str, Any]) -> str:
 
 
 def certificate_text(model: Any) -> str:
-    """How good modules are among all possible ones; the model has ``loss_``, ``lower_bound_`` and so on."""
+    """How good modules are among all possible ones, by ``loss_``, ``lower_bound_`` and so on."""
     loss, bound = bounded_loss(model)
     return f"loss {loss}, no modules reach less than {bound}: {closeness(model)}."

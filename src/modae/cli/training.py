@@ -25,9 +25,6 @@ from modae.utils.text import listed
 IN_MEMORY = 128 * 2**20
 """Bytes of rows up to which a table is kept in memory; larger ones are read twice."""
 
-STRING_BYTES = 64
-"""About as much as a string takes in a frame."""
-
 MOST_CATEGORIES = 1000
 """More different strings than this in one column are taken for an id."""
 
@@ -45,25 +42,27 @@ class Sample:
     def __init__(self, limit: int | None = None) -> None:
         self.limit, self.share = IN_MEMORY if limit is None else limit, 1.0
         self._parts: list[tuple[np.ndarray, np.ndarray, Any]] = []
+        self._bytes = 0
         self._rng = np.random.default_rng(0)
 
     def add(self, rows: Any, start: int) -> None:
         """Take the next rows; ``start`` is the index of the first one."""
-        n_rows = rows.shape[0]
-        self._parts.append((np.arange(start, start + n_rows), self._rng.random(n_rows), rows))
-        self._thin(self._parts.pop())
-        while sum(_bytes(part) for *_, part in self._parts) > self.limit and len(self.places) > 1:
+        places = np.arange(start, start + rows.shape[0])
+        self._keep(places, self._rng.random(len(places)), rows)
+        while self._bytes > self.limit and sum(len(places) for places, *_ in self._parts) > 1:
             self.limit = self.limit // 4 if self.share == 1.0 else self.limit
             self.share /= 2
-            parts, self._parts = self._parts, []
+            parts, self._parts, self._bytes = self._parts, [], 0
             for part in parts:
-                self._thin(part)
+                self._keep(*part)
 
-    def _thin(self, part: tuple[np.ndarray, np.ndarray, Any]) -> None:
-        places, draws, rows = part
+    def _keep(self, places: np.ndarray, draws: np.ndarray, rows: Any) -> None:
         kept = draws < self.share
-        if kept.any():  # a copy where some are left out, so that their memory is freed
-            self._parts.append(part if kept.all() else (places[kept], draws[kept], rows[kept]))
+        if not kept.all():  # a copy, so that the memory of the others is freed
+            places, draws, rows = places[kept], draws[kept], rows[kept]
+        if len(places):
+            self._parts.append((places, draws, rows))
+            self._bytes += _bytes(rows)
 
     @property
     def places(self) -> np.ndarray:
@@ -85,8 +84,7 @@ def _bytes(rows: Any) -> int:
         return int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
     if isinstance(rows, np.ndarray):
         return rows.nbytes
-    row = sum(STRING_BYTES if kind.kind == "O" else kind.itemsize for kind in rows.dtypes)
-    return int(rows.shape[0] * row)
+    return int(rows.memory_usage(index=False, deep=True).sum())
 
 
 def _joined(parts: list[Any]) -> Any:
@@ -191,34 +189,23 @@ def survey(
 
 def count_missing(table: TypedTable, batch: Batch, fills: bool, remedy: str = "correct it") -> int:
     """How many values are missing; they are refused unless ``fills``, and infinite ones always."""
-    rows: Any = batch.rows
-    if issparse(rows):
-        if not np.isfinite(rows.data).all():
+    if issparse(batch.rows):
+        if not np.isfinite(batch.rows.data).all():
             raise UserError(f"{table.label} has entries that are not finite: correct them.")
         return 0
-    names = list(getattr(rows, "columns", range(rows.shape[1])))
-    strings = [name for name in names if hasattr(rows, "columns") and rows[name].dtype == object]
-    numbers = [name for name in names if name not in strings]
-    values = np.asarray(rows[numbers] if strings else rows)
-    n_missing = 0
-    for name in strings:
-        missing = rows[name].isna().to_numpy()
-        n_missing += int(missing.sum())
-        if missing.any() and not fills:
-            place = table.place(batch.start + int(missing.argmax()))
-            raise UserError(f"{table.label}: column {name!r} has no value in {place}: {remedy}.")
-    if values.size and not np.isfinite(values.sum(dtype=np.float64)):  # NaN or infinity may be there
-        for what, bad, why in (
-            ("is infinite", np.isinf(values), "correct it"),
-            ("has no value", np.isnan(values), remedy),
-        ):
-            if bad.any() and not (fills and what == "has no value"):
-                row, column = np.argwhere(bad)[0]
-                place = table.place(batch.start + int(row))
-                name = str(numbers[column])
-                raise UserError(f"{table.label}: column {name!r} {what} in {place}: {why}.")
-        n_missing += int(np.isnan(values).sum())
-    return n_missing
+    import pandas as pd
+
+    rows = pd.DataFrame(batch.rows, copy=False)
+    numbers, missing = rows.select_dtypes("number"), rows.isna().to_numpy()
+    problems = [("is infinite", np.isinf(numbers.to_numpy()), numbers.columns, "correct it")]
+    if not fills:
+        problems.append(("has no value", missing, rows.columns, remedy))
+    for what, found, names, why in problems:
+        if found.any():
+            row, column = np.argwhere(found)[0]
+            place = table.place(batch.start + int(row))
+            raise UserError(f"{table.label}: column {str(names[column])!r} {what} in {place}: {why}.")
+    return int(missing.sum())
 
 
 def _check_variances(found: TrainingData) -> None:

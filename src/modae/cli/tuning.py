@@ -115,8 +115,8 @@ def tune(
     report.say(
         "accuracy",
         f"{percent(search.best_score_)} in {search.n_splits_} folds; plain PCA to {plain[0]} components "
-        f"and one {options.estimator}: {percent(plain[1])}. (Both were chosen by these folds, so both are "
-        "a little optimistic.)",
+        f"and one {options.estimator}: {percent(plain[1])}. (Both were chosen by these folds, so both "
+        "are a little optimistic.)",
         score=float(search.best_score_),
         baseline_score=plain[1],
         tuned_rows=X.shape[0],

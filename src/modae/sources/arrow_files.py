@@ -49,7 +49,7 @@ def column_kind(kind: Any) -> str:
 
 
 Records = Callable[[int, ColumnSelection, int], Iterator[tuple[int, Any]]]
-"""(first row wanted, columns, rows at a time) -> record batches, each with the index of its first row."""
+"""(first row wanted, columns, rows at a time) -> record batches with the index of their first row."""
 
 
 def arrow_source(

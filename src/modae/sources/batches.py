@@ -132,7 +132,7 @@ class Batches:
     def keeping(self, names: Sequence[str], strings: Iterable[str] = ()) -> Self:
         """The same batches with columns that are passed through, in ``Batch.kept``.
 
-        Of these and the target, those in ``strings`` are read as strings; a CSV file has them as written.
+        Of these and the target, those in ``strings`` are read as strings, as a CSV file has them.
         """
         if self.names is None and names:
             raise ValueError(f"keep={list(names)} needs a source whose columns have names.")
@@ -335,4 +335,4 @@ def default_batch_size(sample: Rows) -> int:
         row_bytes = (sample.data.nbytes + sample.indices.nbytes) // max(1, sample.shape[0])
     else:
         row_bytes = sample.itemsize * sample.shape[1]
-    return max(1, BATCH_BYTES // max(LEAST_ROW_BYTES, row_bytes))
+    return max(1, BATCH_BYTES // max(LEAST_ROW_BYTES, int(row_bytes)))

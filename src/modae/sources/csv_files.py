@@ -1,4 +1,4 @@
-"""CSV files: text with a separator. What is a number is guessed from the first block, then insisted on."""
+"""CSV files: text with a separator. What is a number is guessed from the first block."""
 
 from __future__ import annotations
 

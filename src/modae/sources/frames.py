@@ -67,15 +67,16 @@ def refuse_duplicates(names: Sequence[Any]) -> None:
 
 def names_of(table: Any) -> tuple[str, ...] | None:
     """Names of the columns; None if there are none, or if they are numbers."""
-    names = tuple(table.columns) if isinstance(table, nw.DataFrame) else (None,)
-    return names if all(isinstance(name, str) for name in names) else None
+    if not isinstance(table, nw.DataFrame):
+        return None
+    return tuple(table.columns) if all(isinstance(name, str) for name in table.columns) else None
 
 
 def labels_of(table: Any) -> tuple[Any, ...] | None:
     """Labels of columns that are no names, such as numbers; None if they only count the columns."""
     if not isinstance(table, nw.DataFrame) or names_of(table) is not None:
         return None
-    labels = tuple(table.columns)
+    labels: tuple[Any, ...] = tuple(table.columns)
     return None if labels == tuple(range(len(labels))) else labels
 
 
@@ -129,7 +130,7 @@ def missing_in(values: Any) -> np.ndarray:
     if not isinstance(values, np.ndarray):
         return np.asarray(values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False))
     if values.dtype.kind != "O":
-        return values != values  # NaN and NaT
+        return np.asarray(values != values)  # NaN and NaT
     absent = ("NoneType", "NAType", "NaTType")
     return np.array([type(v).__name__ in absent or bool(v != v) for v in values], dtype=bool)
 

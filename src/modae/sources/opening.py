@@ -78,7 +78,10 @@ def path_source(path: Path, origin: str | None = None, *, header: bool = True) -
             f"source {path} must end in {', '.join(ENDINGS)}, or be a folder of such files."
         )
     if ending == ".npy":
-        return _named(origin, lambda: table_source(npy_rows(path), "npy", origin))
+        try:
+            return table_source(npy_rows(path), "npy", origin)
+        except ValueError as reason:
+            raise ValueError(str(reason) if origin in str(reason) else f"{origin}: {reason}") from None
     try:
         str(path).encode()
     except UnicodeEncodeError:  # pyarrow takes names in UTF-8 only
@@ -88,17 +91,10 @@ def path_source(path: Path, origin: str | None = None, *, header: bool = True) -
     return parquet_source(path, origin) if ending == ".parquet" else ipc_source(path, origin)
 
 
-def _named(origin: str, make: Any) -> Any:
-    try:
-        return make()
-    except ValueError as reason:
-        raise ValueError(f"{origin}: {reason}") from None
-
-
 def npy_rows(path: Path) -> np.ndarray:
     """A file of NumPy, mapped into memory: nothing is read until it is used."""
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (ValueError, OSError, EOFError) as reason:
         raise ValueError(f"{path} cannot be read as .npy: {reason}") from reason
 

@@ -94,8 +94,8 @@ class ColumnSelection:
                 raise ValueError(f"there are {width} columns, and the first rows have {expected}.")
             if names is not None:
                 raise ValueError(
-                    f"the columns have names, {listed(names, 8)}, and those of the first rows have none: "
-                    "which is which cannot be known."
+                    f"the columns have names, {listed(names, 8)}, and those of the first rows have "
+                    "none: which is which cannot be known."
                 )
             return
         if names is None:

@@ -123,7 +123,7 @@ def _cast(values: Any, first: Any) -> Any:
 
 
 @contextmanager
-def csv_writer(file: IO[bytes], name: str) -> Iterator[Write]:
+def csv_writer(file: Any, name: str) -> Iterator[Write]:
     """Text: quoted where needed, numbers as short as they can be read back exactly."""
     pyarrow, writer = arrow(), arrow("pyarrow.csv")
     started: list[bool] = []
