@@ -26,7 +26,7 @@ from modae.sources.writers import Write, csv_writer, open_writer
 from modae.utils.atomic import LITTER_PREFIX
 from modae.utils.text import listed
 
-BATCH_BYTES = 16 * 2**20
+BATCH_BYTES = 8 * 2**20
 """About as much as one batch of numbers takes."""
 
 _KEPT: list[Any] = []
@@ -72,27 +72,19 @@ class TypedTable:
         wrong = [name for name in names if self.kinds[name] != "number"]
         if not wrong:
             return
-        name, others = wrong[0], len(wrong) - 1
-        more = f" (and {others} more)" if others else ""
-        where, kind = "", self.kinds[name]
-        if (
-            kind == "other" and self.source.kind == "CSV"
-        ):  # pyarrow takes text for bytes if it is not UTF-8
-            with data_refused(self.label):
-                next(self.read(ColumnSelection((name,))))
+        name, kind, where = wrong[0], self.kinds[wrong[0]], ""
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        drop = f"leave it out with --drop {name!r}"
         if kind == "other":
-            remedy = f"leave it out with --drop {name!r}"
+            remedy = remedy or drop
         else:
+            remedy = remedy or f"correct it, make it numbers with --encode, or {drop}"
             shown = next(self.read(ColumnSelection((name,), strings=frozenset([name])))).rows[name]
-            for row, value in enumerate(shown):
-                if value is not None and not is_number(value):
-                    where = f", such as {value!r:.40} in {self.place(row)}"
-                    comma = value.count(",") == 1 and is_number(value.replace(",", "."))
-                    where += " (decimals need a point)" if comma else ""
-                    break
-        remedy = (
-            remedy or f"correct it, make it numbers with --encode, or leave it out with --drop {name!r}"
-        )
+            slips = [row for row, value in enumerate(shown) if value and not is_number(value)]
+            if slips:
+                value = shown[slips[0]]
+                where = f", such as {value!r:.40} in {self.place(slips[0])}"
+                where += " (decimals need a point)" if is_number(value.replace(",", ".", 1)) else ""
         raise UserError(f"{self.label}: column {name!r}{more} has {kinds[kind]}{where}: {remedy}.")
 
     def width(self, target: str | None = None) -> int:

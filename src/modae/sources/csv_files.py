@@ -60,6 +60,8 @@ class _CsvFile:
         if self.has_rows:
             reader = self.open()
             self.schema, self.sample = reader.schema, reader.read_next_batch().slice(0, SAMPLE_ROWS)
+            if any(arrow().types.is_binary(each.type) for each in self.schema):
+                raise self._wrong_encoding()  # pyarrow takes text for bytes if it is not UTF-8
         else:
             self.schema = arrow().schema([(name, arrow().float64()) for name in self.names])
             self.sample = self.schema.empty_table()
