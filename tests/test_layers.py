@@ -39,6 +39,7 @@ _above("report", "display", packages=("plotly",))
 _above("datasets", "utils", packages=("mlxtend", "PIL"))
 _above("reproduction", "display", "report", "datasets", packages=("threadpoolctl", "matplotlib"))
 _above("cli", "reproduction", "onnx", "streaming", packages=("pandas", "pyarrow", "rich", "typer"))
+LAYERS["__main__"] = ({"cli"}, set())  # python -m modae
 LAYERS[""] = (set(LAYERS), set())  # the package itself: the table of public names
 
 
