@@ -56,9 +56,8 @@ def fit_command(options: Any, talk: Talk) -> CommandReport:
         )
     with data_refused(table.label), warnings_noted(report):
         model = unfitted(found, options, sizes, talk, report)
-        X = fit_rows(found, talk, report, passes=1 if found.y is None else 2)
-        with X as rows:
-            model.fit(rows) if found.y is None else model.fit(rows, found.y)
+        with fit_rows(found, talk, report, passes=1 if found.y is None else 2) as rows:
+            model.fit(rows, found.y)
     say_modules(model, report)
     pipeline = Pipeline([*found.steps, ("modules" if found.y is None else "ensemble", model)])
     kept = {"rows", "score", "baseline_score", "tuned_rows", "curve"}
@@ -187,11 +186,8 @@ def warnings_noted(report: CommandReport) -> Iterator[None]:
 
 def say_read(found: TrainingData, options: Any, report: CommandReport) -> None:
     """The size of the table, and what the target is."""
-    n_columns = (
-        found.table.width(options.target)
-        if found.columns.features is None
-        else len(found.columns.features)
-    )
+    features = found.columns.features
+    n_columns = found.table.width(options.target) if features is None else len(features)
     report.say(
         "read",
         f"{found.table.label}: {counted(found.n_rows, 'row')}, {counted(n_columns, 'column')}.",
