@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
-from modae.utils.text import listed
-
 BUG, MISTAKE, ENVIRONMENT, INTERRUPTED, CLOSED = 1, 2, 3, 130, 141
 """Exit codes: a bug in modae, a mistake of the user, the disk or a missing package, Ctrl-C, and a reader
 that went away (the code that a shell gives to a program that the signal SIGPIPE ended)."""
@@ -52,6 +50,8 @@ def json_line(data: object) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The nearest known name, or the first few."""
+    from modae.utils.text import listed
+
     known = list(known)
     near = get_close_matches(name, known, n=1)
     return f"did you mean {near[0]!r}?" if near else f"there are {listed(known)}."

@@ -74,7 +74,7 @@ def report_command(options: Any, talk: Talk) -> CommandReport:
         output=options.out,
         bytes=n_bytes,
         numbers=facts["numbers"],
-        words=facts["summary"],
+        summary=facts["summary"],
     )
     return told
 
