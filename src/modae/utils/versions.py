@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+from collections import Counter
 from importlib.metadata import PackageNotFoundError, requires, version
 
 from modae import __version__
@@ -61,13 +62,19 @@ def packages() -> dict[str, str]:
         requirements = requires("modae") or []
     except PackageNotFoundError:
         return {}
-    found: dict[str, str] = {}
-    for requirement in requirements:
-        name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
-        extra = (re.findall(r"extra == ['\"]([\w-]+)", requirement) or [""])[0]
-        if name != "modae" and extra != "dev" and name not in found:
-            found[name] = _version_of(name, extra)
-    return found
+    pairs = [
+        (
+            re.split(r"[^\w.-]", requirement, maxsplit=1)[0],
+            (re.findall(r"extra == ['\"]([\w-]+)", requirement) or [""])[0],
+        )
+        for requirement in requirements
+    ]
+    sizes = Counter(extra for _, extra in pairs)
+    smallest: dict[str, str] = {}  # name -> the extra with it that brings the fewest others
+    for name, extra in sorted(pairs, key=lambda pair: (pair[1] != "", sizes[pair[1]])):
+        if name != "modae" and extra != "dev":
+            smallest.setdefault(name, extra)
+    return {name: _version_of(name, extra) for name, extra in smallest.items()}
 
 
 def _version_of(name: str, extra: str) -> str:
