@@ -17,7 +17,7 @@ LAYERS = {
     "utils": (set(), {*SCIENCE, "joblib", "rich", "threadpoolctl"}),
     "core": ({"utils"}, {"numpy", "scipy"}),
     "data": ({"utils"}, {*SCIENCE, "joblib", "narwhals"}),
-    "files": ({"utils"}, {*SCIENCE, "skops"}),
+    "files": ({"utils"}, {*SCIENCE, "safetensors", "skops"}),
     "sources": ({"utils", "data"}, {*SCIENCE, "dask", "narwhals"}),
     "linear": ({"utils", "core", "data", "files", "sources"}, SCIENCE),
 }

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -123,7 +124,8 @@ def main():
     words, arrays = {}, {"rows": NEW_ROWS}
     for name, model in models().items():
         params, attributes, outputs = facts_of(model)
-        modae.save(model, directory / f"{name}.modae")  # after its answers: they must not change a file
+        # After its answers: they must not change a file.
+        modae.save(model, directory / f"{name}.modae", resumable=name.startswith("stream"))
         words[name] = {"class": type(model).__name__, **params}
         arrays |= {f"{name}/attribute/{key}": value for key, value in attributes.items()}
         arrays |= {f"{name}/output/{key}": value for key, value in outputs.items()}

@@ -1,5 +1,6 @@
 """Small models of every kind for tests of files, and a comparison that misses nothing."""
 
+import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FunctionType
@@ -7,6 +8,7 @@ from types import FunctionType
 import numpy as np
 import pandas as pd
 import polars as pl
+from benchmarks.mutants import entries_of, zipped
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import (
@@ -32,6 +34,7 @@ from modae import (
     NearestNeighborClassifier,
     NearestNeighborRegressor,
 )
+from modae.files.archive import HEADER
 
 N_FEATURES = 8
 
@@ -121,20 +124,30 @@ def inputs():
     }
 
 
-def copy_of(model, **options):
+def copy_of(model, *, resumable=False, **options):
     """What comes back from a file."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "model.modae"
-        modae.save(model, path)
+        modae.save(model, path, resumable=resumable)
         return modae.load(path, **options)
 
 
-def bytes_of(model):
+def bytes_of(model, *, resumable=False):
     """The file of a model."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "model.modae"
-        modae.save(model, path)
+        modae.save(model, path, resumable=resumable)
         return path.read_bytes()
+
+
+def forged(model, path, change):
+    """The file of a model whose header somebody has changed; its checksums are right."""
+    modae.save(model, path)
+    entries = entries_of(path.read_bytes())
+    header = json.loads(entries[HEADER])
+    change(header)
+    path.write_bytes(zipped(entries | {HEADER: json.dumps(header).encode()}))
+    return path
 
 
 METHODS = (
@@ -202,7 +215,10 @@ def _assert_same_array(one, other, place):
     if one.flags.forc:  # a view with gaps comes back without them
         order = one.flags.c_contiguous, one.flags.f_contiguous
         assert order == (other.flags.c_contiguous, other.flags.f_contiguous), f"{place}: another order"
-    if one.dtype == object:
+    if one.dtype.names:  # between the fields is whatever was in memory
+        for name in one.dtype.names:
+            assert one[name].tobytes() == other[name].tobytes(), f"{place}: other bits"
+    elif one.dtype == object:
         assert_same(one.ravel().tolist(), other.ravel().tolist(), place)
     else:
         assert one.tobytes() == other.tobytes(), f"{place}: other bits"

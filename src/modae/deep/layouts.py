@@ -34,7 +34,7 @@ from modae.files.rules import (
     flag,
     require,
 )
-from modae.linear.layouts import OPTIONAL_NAMES, known_features
+from modae.linear.layouts import OPTIONAL_NAMES, known_features, summary
 
 ACTIVATIONS = (
     "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU",
@@ -45,12 +45,12 @@ ACTIVATIONS = (
 OPTIMIZERS = ("adadelta:Adadelta", "adagrad:Adagrad", "adam:Adam", "adamax:Adamax", "adamw:AdamW",
               "nadam:NAdam", "radam:RAdam", "rmsprop:RMSprop", "sgd:SGD")  # fmt: skip
 
+# Classes of torch that a file may name as a parameter.
 SAFE_REFERENCES = frozenset(
     {f"torch.nn.modules.activation:{name}" for name in ACTIVATIONS}
     | {f"torch.optim.{name}" for name in OPTIMIZERS}
     | {"torch.nn.modules.linear:Identity"}
 )
-"""Classes of torch that a file may name as a parameter."""
 
 
 def table(rules: Mapping[str, Rule]) -> Rule:
@@ -191,6 +191,8 @@ def _estimator(cls: type[DeepModules], **fields: Rule) -> Layout:
         optional=OPTIONAL_NAMES,
         agree=_network_fits_the_estimator,
         forgotten=frozenset({"checkpoint"}),
+        references=SAFE_REFERENCES,
+        summary=summary,
     )
 
 

@@ -29,13 +29,14 @@ from modae.files.rules import (
     anything,
     require,
 )
+from modae.files.summary import model_summary
 from modae.linear.layouts import OPTIONAL_NAMES, known_features
 
 
 def labels(value: Any, sizes: Sizes) -> None:
-    """C different labels in order: numbers, words, or objects that can be compared."""
+    """C different labels in order: numbers, strings, dates, or objects that can be compared."""
     one_axis = isinstance(value, np.ndarray) and value.ndim == 1 and len(value) > 0
-    require(one_axis and value.dtype.kind in "fiubUO", "must be an array of labels")
+    require(one_axis and value.dtype.kind in "fiubUOMm", "must be numbers, strings or dates")
     plain = all(isinstance(each, (str, int, float)) for each in value) if value.dtype == object else True
     require(plain and (value[:-1] < value[1:]).all(), "labels must differ and be in order")
     Count("C")(len(value), sizes)
@@ -48,8 +49,8 @@ def targets(value: Any, sizes: Sizes) -> None:
 
 
 def word(value: Any, sizes: Sizes) -> None:
-    """A word."""
-    require(isinstance(value, str), f"must be a word, got {type(value).__name__}")
+    """A string."""
+    require(isinstance(value, str), f"must be a string, got {type(value).__name__}")
 
 
 def can(*methods: str) -> Any:
@@ -62,8 +63,7 @@ def can(*methods: str) -> Any:
     return rule
 
 
-FARTHEST = 1e150
-"""Squares of distances between rows beyond it are no float64, and a search finds nobody."""
+FARTHEST = 1e150  # squares of distances between rows beyond it overflow float64
 
 NEAREST_ROW = Layout(
     "modae.NearestRow",
@@ -73,6 +73,7 @@ NEAREST_ROW = Layout(
         "backend": Choice(("tree", "brute")),
     },
     make=lambda cls, rows, backend: cls(rows, backend),
+    holds_rows=True,
 )
 
 
@@ -103,33 +104,21 @@ NEAREST_REGRESSOR = Layout(
 )
 
 
-WIDEST_TRIAL = 100_000
-"""A member with more features is not tried on a row: a file must not say how much memory that takes."""
-
-
 def _check_members(ensemble: Any) -> None:
-    """Extractor and members fit together, and members of other libraries answer a row."""
-    extractor = ensemble.extractor_
+    """Extractor and members fit together."""
+    extractor, count = ensemble.extractor_, len(ensemble.estimators_)
     known = getattr(extractor, "n_features_in_", ensemble.n_features_in_)
     require(known == ensemble.n_features_in_, f"the extractor has {known} features")
-    widths = _widths(extractor, ensemble)
-    for member, width in zip(ensemble.estimators_, widths, strict=True):
-        has = getattr(member, "n_features_in_", width)
-        require(width in (None, has), f"a member has {has} features, its module {width}")
-        if layout_for(type(member)) is None and has is not None and has <= WIDEST_TRIAL:
-            from modae.files.foreign import try_member  # skops takes seconds to import
-
-            try_member(member, int(has), np.dtype(np.float64))
+    if layout_for(type(extractor)) is not None:
+        width = len(extractor.get_feature_names_out()) / count
+        for member in ensemble.estimators_:
+            has = getattr(member, "n_features_in_", width)
+            require(has == width, f"a member has {has} features, its module {width:g}")
 
 
-def _widths(extractor: Any, ensemble: Any) -> list[int | None]:
-    """Components of each module, where the extractor is ours."""
-    count = len(ensemble.estimators_)
-    if layout_for(type(extractor)) is None:
-        return [None] * count
-    names = extractor.get_feature_names_out()
-    require(len(names) % count == 0, f"{count} members do not fit the extractor")
-    return [len(names) // count] * count
+def _summary(ensemble: Any) -> dict[str, Any]:
+    member = type(ensemble.estimators_[0]).__name__
+    return model_summary(ensemble.extractor_) | {"member": member}
 
 
 def _classifier_agrees(ensemble: ModularClassifier) -> None:
@@ -168,6 +157,7 @@ CLASSIFIER = Layout(
     {**ENSEMBLE, "classes_": labels, "class_prior_": Floats("C", minimum=0.0, maximum=1.0 + 1e-9)},
     optional=OPTIONAL_NAMES,
     agree=_classifier_agrees,
+    summary=_summary,
 )
 
 CALIBRATION = Layout(
@@ -185,6 +175,7 @@ REGRESSOR = Layout(
     {**ENSEMBLE, "_target_shape": Each(anything), "calibration_": Record(CALIBRATION)},
     optional=OPTIONAL_NAMES | {"calibration_"},
     agree=_regressor_agrees,
+    summary=_summary,
 )
 
 
@@ -220,6 +211,7 @@ SEARCH = Layout(
     },
     optional=OPTIONAL_NAMES,
     agree=_search_agrees,
+    summary=lambda search: _summary(search.best_estimator_),
 )
 
 LAYOUTS = (

@@ -1,6 +1,8 @@
-"""Files that are safe to open: a JSON header, arrays as safetensors, other libraries' members by skops.
+"""Save and load models: files whose opening executes nothing.
 
-Reading order: ``errors``, ``container`` (the bytes), ``rules`` (what is checked), ``registry`` (who is
-known), ``writing`` and ``reading`` (objects and trees), ``linear_layouts`` and ``ensemble_layouts`` (the
-rules of each class), ``foreign`` (members of other libraries), ``api`` (save and load).
+A file is a stored zip with a JSON header, our arrays as safetensors, and members of other libraries as
+skops writes them. The classes of modae are known by dotted names only, and the ``layouts.py`` of each
+folder says attribute by attribute what a file may hold, so this folder imports only ``utils``. Read
+``api``, ``archive`` (the bytes), ``rules``, ``registry``, ``writing`` and ``reading`` (our objects),
+``foreign`` and ``trees`` (those of others).
 """

@@ -1,24 +1,21 @@
-"""Save and load: files that are safe to open."""
+"""Save, load and describe models."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy
-import sklearn
-
 from modae import __version__
-from modae.files.container import Container, read_container, write_container
-from modae.files.errors import MissingExtraError, ModelFormatError
-from modae.files.reading import Reader
-from modae.files.trust import names_of
-from modae.files.writing import Writer, is_ours
+from modae.files.archive import read_archive, read_header, write_archive
+from modae.files.errors import ModelFormatError
 
-LIBRARIES = {"numpy": np, "scipy": scipy, "scikit-learn": sklearn}
+# The classes of writing and reading are imported when they are needed: ``describe`` must stay light.
+
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 ROWS_NOTE = (
     "This model contains rows of the training data (nearest neighbours, support vectors, or rows of an "
@@ -26,20 +23,18 @@ ROWS_NOTE = (
 )
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Save an estimator, fitted or not, to a file that is safe to open.
+def save(estimator: Any, path: str | os.PathLike[str], *, resumable: bool = False) -> None:
+    """Save an estimator, fitted or not, to a file whose opening executes nothing.
 
     The file holds a JSON header, arrays (safetensors), and members of other libraries (skops, for which
-    you need ``pip install "modae[io]"``). It holds
-    no pickle: reading it runs no code of the file. Every array is checked before it is written and
-    before it is used, and the whole has a checksum. The file is written whole or not at all: an old file
-    with this name stays as it was until the new one is complete.
+    you need ``pip install "modae[io]"``). It holds no pickle. The arrays of modae are checked before
+    they are written and before they are used. The file is written whole or not at all: an old file with
+    this name stays as it was until the new one is complete.
 
     A loaded model gives the same answers to the last bit. Search trees are not stored, they are built
-    again. Rows of the training data are stored only where the model needs them: for nearest neighbours
-    and the like, and in a stream (``partial_fit``), whose last rows wait until there are as many as
-    features.
-    :func:`describe` says whether a file holds any.
+    again. Rows of the training data are stored only where the model needs them, for nearest neighbours
+    and the like, and in a resumable stream whose last rows are not summed yet; :func:`describe` says
+    whether a file holds any.
 
     Parameters
     ----------
@@ -48,6 +43,10 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         ``GridSearchCV``, a ``FrozenEstimator``.
     path : str or path-like
         By custom it ends in ``.modae``. Its directory must exist.
+    resumable : bool, default=False
+        Whether ``partial_fit`` of a linear model shall be able to go on after loading. The file then
+        holds the covariance of the data, n_features x n_features numbers, or the rows themselves while
+        there are fewer rows than features.
 
     Raises
     ------
@@ -75,25 +74,35 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     >>> (again.transform(X) == model.transform(X)).all()
     np.True_
     """
-    if isinstance(estimator, type) or not (is_ours(estimator) or hasattr(estimator, "get_params")):
+    from modae.files.registry import layout_for
+    from modae.files.summary import summary_of
+    from modae.files.writing import Writer
+
+    known = hasattr(estimator, "get_params") or layout_for(type(estimator)) is not None
+    if isinstance(estimator, type) or not known:
         raise TypeError(
             f"estimator must be an estimator, got {estimator!r:.60}: only models can be saved."
         )
-    writer = Writer()
+    writer = Writer(resumable)
     root = writer.node(estimator)
     header = {
         "modae": __version__,
         "libraries": _versions(),
         "class": type(estimator).__name__,
+        "summary": summary_of(estimator),
+        "arrays": len(writer.arrays),
         "holds_rows": writer.holds_rows,
         "root": root,
         "objects": writer.objects,
     }
-    write_container(Path(path).expanduser(), Container(header, writer.tensors, writer.parts))
+    write_archive(Path(path).expanduser(), header, writer.arrays, writer.members)
 
 
 def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) -> Any:
     """Load an estimator that :func:`save` wrote. Nothing in the file is executed.
+
+    Members of other libraries are as safe as skops makes them: only classes that skops or modae trusts
+    are made, and their numbers are not checked, but for the branches of trees.
 
     Parameters
     ----------
@@ -101,8 +110,8 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     trusted : iterable of str or class, default=()
         Classes and functions of your own, or of other packages, that the file may name, such as
         ``["mypackage.members.MyClassifier"]``. They are imported, and their code may run, so name only
-        what you know. Those of modae, and the estimators of scikit-learn that are listed in
-        ``modae.files.trust``, need no such word.
+        what you know. Those of modae, those that skops trusts (the estimators of scikit-learn) and those
+        that are listed in ``modae.files.foreign`` need no such word.
 
     Returns
     -------
@@ -111,8 +120,10 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     Raises
     ------
     ModelFormatError
-        If the file is not one of modae, is newer, truncated or damaged, or names something that is not
-        trusted; the message says which.
+        If the file is not one of modae, is of another version, truncated or damaged, or names something
+        that is not trusted; the message says which.
+    ImportError
+        If the file needs a package that is not installed; the message says which.
     FileNotFoundError
         If there is no such file.
 
@@ -121,23 +132,18 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     save : Writes the files.
     describe : What is in a file, without making the model.
     """
+    from modae.files.reading import Reader
+    from modae.files.registry import names_of
+
     names = names_of(trusted)
-    container = _read(path)
-    try:
-        return Reader(container, names).root(container.header["root"])
-    except MissingExtraError:
-        raise
-    except ModelFormatError as reason:
-        raise type(reason)(f"{os.fspath(path)}: {reason}{_versions_differ(container)}") from None
-    except (Exception, RecursionError) as reason:
-        raise ModelFormatError(
-            f"{os.fspath(path)}: the file is damaged, or was not written by modae "
-            f"({type(reason).__name__}: {reason!s:.200}).{_versions_differ(container)}"
-        ) from reason
+    with _named(path):
+        header, arrays, members = read_archive(path)
+    with _named(path, header if members else None):
+        return Reader(header, arrays, members, names).root()
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What is in a file: class, versions, size, whether it holds training data.
+    """What is in a file: class, versions, sizes, whether it holds training data.
 
     Parameters
     ----------
@@ -146,40 +152,48 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     description : dict
-        With ``class``, ``modae`` (the version that wrote it), ``libraries``, ``arrays`` (how many),
-        ``bytes``, ``holds_rows`` and ``notes``.
+        With ``class``, ``modae`` (the version that wrote it), ``libraries``, ``summary`` (steps,
+        columns, classes, sizes of the modules, the certificate), ``arrays`` (how many), ``bytes``,
+        ``holds_rows`` and ``notes``. Only the header of the file is read.
     """
-    container = _read(path)
-    header = container.header
-    try:
+    with _named(path):
+        header = read_header(path)
         return {
             "class": str(header["class"]),
             "modae": str(header["modae"]),
             "libraries": dict(header["libraries"]),
-            "arrays": len(container.tensors),
+            "summary": dict(header["summary"]),
+            "arrays": int(header["arrays"]),
             "bytes": Path(path).expanduser().stat().st_size,
             "holds_rows": bool(header["holds_rows"]),
             "notes": [ROWS_NOTE] if header["holds_rows"] else [],
         }
-    except Exception as reason:
-        raise ModelFormatError(f"{os.fspath(path)}: the file is damaged ({reason}).") from reason
 
 
-def _read(path: str | os.PathLike[str]) -> Container:
+@contextmanager
+def _named(path: str | os.PathLike[str], header: dict[str, Any] | None = None) -> Iterator[None]:
+    """One kind of error for every bad file, with its path; what is not the file's fault goes through."""
     try:
-        return read_container(Path(path).expanduser())
+        yield
+    except (MemoryError, OSError, ImportError):
+        raise
     except ModelFormatError as reason:
-        raise ModelFormatError(f"{os.fspath(path)}: {reason}") from reason.__cause__
+        raise type(reason)(f"{os.fspath(path)}: {reason}{_hint(header)}") from reason.__cause__
+    except Exception as reason:
+        raise ModelFormatError(
+            f"{os.fspath(path)}: the file is damaged, or was not written by modae "
+            f"({type(reason).__name__}: {reason!s:.200}).{_hint(header)}"
+        ) from reason
+
+
+def _hint(header: dict[str, Any] | None) -> str:
+    """Members of other libraries are bound to their versions."""
+    written = _versions() if header is None else header.get("libraries")
+    if written == _versions() or not isinstance(written, dict):
+        return ""
+    listed = ", ".join(f"{name} {number}" for name, number in written.items())
+    return f" It was written with {listed!s:.200}; with those versions it may load."
 
 
 def _versions() -> dict[str, str]:
-    return {name: module.__version__ for name, module in LIBRARIES.items()}
-
-
-def _versions_differ(container: Container) -> str:
-    """A hint: members of scikit-learn are bound to its version."""
-    written = container.header.get("libraries")
-    if not container.parts or not isinstance(written, dict) or written == _versions():
-        return ""
-    listed = ", ".join(f"{name} {version}" for name, version in written.items())
-    return f" It was written with {listed!s:.200}; with those versions it may load."
+    return {name: version(name) for name in LIBRARIES}

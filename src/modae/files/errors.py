@@ -1,8 +1,4 @@
-"""What can be wrong with a model file.
-
-Reading a file that somebody else wrote must end in one of two ways: a model that works, or one of these
-errors. Both are a ``ValueError``, so a caller who does not care for the difference needs one ``except``.
-"""
+"""What can be wrong with a model file."""
 
 from __future__ import annotations
 
@@ -10,9 +6,9 @@ from modae.utils.extras import MissingExtraError as MissingExtraError
 
 
 class ModelFormatError(ValueError):
-    """A file that is not a model of modae, or is damaged, or newer.
+    """A file that is not a model of modae, or is damaged, or of another version.
 
-    The message says which part of the file is wrong, which rule it breaks, and what to do.
+    The message says what is wrong with the file, and what to do.
 
     Examples
     --------
@@ -26,14 +22,10 @@ class ModelFormatError(ValueError):
 
 
 class UntrustedError(ModelFormatError):
-    """A model file names a class that is not on the list of trusted classes.
+    """A file names a class or function that is not trusted; nothing of it was imported or run."""
 
-    Nothing of that class was imported or run. The message names the class, and the argument ``trusted``
-    that lets it pass once you know that the file comes from a source that you trust.
 
-    Examples
-    --------
-    >>> from modae.files.errors import ModelFormatError, UntrustedError
-    >>> issubclass(UntrustedError, ModelFormatError)
-    True
-    """
+def require(condition: object, rule: str) -> None:
+    """Refuse a file that breaks a rule."""
+    if not condition:
+        raise ModelFormatError(rule)

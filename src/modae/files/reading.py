@@ -2,112 +2,137 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from modae.files.container import Container
-from modae.files.registry import layout_for, layout_named, resolve, safe_references
-from modae.files.requests import METHODS, set_requests
-from modae.files.rules import Count, Layout, Numbers, check_jobs, require
+from modae.files.errors import ModelFormatError, require
+from modae.files.registry import layout_for, layout_named, resolve
+from modae.files.requests import request_from
+from modae.files.rules import Layout, Numbers
 
-PLAIN = (bool, int, float, str, type(None))
-
-SPARSE = {
-    "csr_array": sparse.csr_array,
-    "csc_array": sparse.csc_array,
-    "csr_matrix": sparse.csr_matrix,
-    "csc_matrix": sparse.csc_matrix,
-}
-
-BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "SFC64")
-"""Not Philox: it reads from a buffer at a place that its state names."""
-
-
-ROOM = 1 << 20
-"""Bytes that an array of words may have, however short the words are."""
+COLLECTIONS = {
+    "tuple": tuple, "set": set, "frozenset": frozenset, "dict": dict, "range": lambda ends: range(*ends)
+}  # fmt: skip
+SPARSE = ("csr_array", "csc_array", "csr_matrix", "csc_matrix")
+STORED_AS = {"U": np.uint32, "M": np.int64, "m": np.int64}
+LAST_CHARACTER = 0x10FFFF
 
 
 class Reader:
-    """Makes the objects of a container, each once, and knows which arrays and parts were used."""
+    """Makes the objects of a file, each once, and knows which arrays and members were used."""
 
-    def __init__(self, container: Container, trusted: frozenset[str]) -> None:
-        self.tensors, self.parts = container.tensors, container.parts
-        self.nodes = container.header["objects"]
-        self.trusted = trusted
+    def __init__(
+        self,
+        header: dict[str, Any],
+        arrays: dict[str, np.ndarray],
+        members: list[bytes],
+        trusted: frozenset[str] = frozenset(),
+    ) -> None:
+        self._header, self._arrays, self._members, self._trusted = header, arrays, members, trusted
+        self._safe: set[str] = set()  # references that the classes so far allow
         self._made: dict[int, Any] = {}
         self._open: set[int] = set()
-        self._used: set[str] = set()
-        self._foreign: dict[int, Any] = {}
+        self._used: set[str | int] = set()
+
+    def root(self) -> Any:
+        """What the file is about; nothing may be left over."""
+        whole = self.value(self._header["root"])
+        layout = layout_for(type(whole))
+        if layout is not None and not isinstance(whole, BaseEstimator):
+            layout.check(whole)
+        parts = {*self._arrays, *range(len(self._members))}
+        complete = len(self._made) == len(self._header["objects"]) and self._used == parts
+        require(complete, "it has parts that belong to nothing")
+        return whole
 
     def value(self, node: Any) -> Any:
         """What a node stands for."""
-        if isinstance(node, PLAIN):
+        if node is None or isinstance(node, (bool, int, float, str)):
             return node
         if isinstance(node, list):
             return [self.value(each) for each in node]
         kind = node["$"]
-        require(kind in KINDS, f"there is no kind of value {kind!r:.40}")
-        return KINDS[kind](self, node)
+        if kind == "object":
+            return self.object(node["at"])
+        if kind == "array":
+            return self._array(node)
+        if kind == "view":
+            return self._view(node)
+        if kind == "objects":
+            items = self.value(node["items"])
+            values = np.empty(len(items), dtype=object)
+            for place, item in enumerate(items):  # one by one: an item with a length is no row
+                values[place] = item
+            return values.reshape(_shape(node))
+        if kind == "scalar":
+            values = self.value(node["value"])
+            require(isinstance(values, np.ndarray) and values.ndim == 0, "a number has no shape")
+            return values[()]
+        if kind == "float":
+            require(node["value"] in ("nan", "inf", "-inf"), f"{node['value']!r:.40} is no number")
+            return float(node["value"])
+        if kind == "dtype":
+            dtype = np.dtype(node["value"])
+            require(dtype.kind in "fiub" and dtype.itemsize <= 8, f"there is no dtype {dtype}")
+            return dtype
+        if kind == "sparse":
+            return self._sparse(node)
+        if kind == "name":
+            return resolve(node["value"], self._trusted, self._safe)
+        if kind in COLLECTIONS:
+            return COLLECTIONS[kind](self.value(node["items"]))  # type: ignore[operator]
+        raise ModelFormatError(f"there is no kind of value {kind!r:.40}")
 
     def object(self, place: Any) -> Any:
         """The object at a place of the table."""
-        inside = type(place) is int and 0 <= place < len(self.nodes)
+        nodes = self._header["objects"]
+        inside = type(place) is int and 0 <= place < len(nodes)
         require(inside and place not in self._open, f"there is no object {place!r:.40}")
         if place not in self._made:
             self._open.add(place)
-            self._made[place] = self._make(self.nodes[place])
+            node = nodes[place]
+            self._made[place] = self._foreign(node["member"]) if "member" in node else self._ours(node)
             self._open.remove(place)
         return self._made[place]
 
-    def root(self, node: Any) -> Any:
-        """What the file is about; nothing may be left over."""
-        whole = self.value(node)
-        layout = layout_for(type(whole))
-        if layout is not None and not isinstance(whole, BaseEstimator):
-            layout.check(whole)
-        self._finish()
-        return whole
+    def _foreign(self, place: Any) -> Any:
+        from modae.files.foreign import load_member  # skops takes seconds to import
 
-    def _finish(self) -> None:
-        """A file with parts that nobody needs was not written by modae."""
-        whole = len(self._made) == len(self.nodes) and self._used == set(self.tensors)
-        require(whole and len(self._foreign) == len(self.parts), "it has parts that belong to nothing")
+        inside = type(place) is int and 0 <= place < len(self._members)
+        require(inside and place not in self._used, f"there is no member {place!r:.40}")
+        self._used.add(place)
+        return load_member(self._members[place], self.object, self._trusted)
 
-    def _make(self, node: Any) -> Any:
+    def _ours(self, node: Any) -> Any:
         layout = layout_named(node["type"])
-        cls = layout.cls if "class" not in node else self._subclass(node["class"], layout)
-        state = {name: self.value(each) for name, each in node["state"].items()}
+        self._safe |= layout.references
+        cls = layout.cls if "class" not in node else resolve(node["class"], self._trusted)
+        require(isinstance(cls, type) and issubclass(cls, layout.cls), f"{cls} is no {layout.name}")
+        state = self._values(node["state"])
         strange = set(state) - set(layout.fields)
         require(not strange, f"{layout.name} has no field {sorted(strange)[:1]}")
         if issubclass(cls, BaseEstimator):
-            return self._make_estimator(cls, layout, node, state)
+            return self._estimator(cls, layout, node, state)
         missing = set(layout.fields) - set(state) - layout.optional
         require(not missing, f"{layout.name} has no {sorted(missing)[:1]}")
         return (layout.make or _new)(cls, **state)  # checked with the estimator that it belongs to
 
-    def _subclass(self, reference: Any, layout: Layout) -> type:
-        found = resolve(reference, self.trusted)
-        fits = isinstance(found, type) and issubclass(found, layout.cls)
-        require(fits, f"{reference} is no {layout.name}")
-        return found
-
-    def _make_estimator(self, cls: type, layout: Layout, node: Any, state: dict[str, Any]) -> Any:
-        params = {name: self.value(each) for name, each in node["parameters"].items()}
-        known = set(cls._get_param_names())  # type: ignore[attr-defined]
-        require(set(params) == known, f"{layout.name} has no such set of parameters")
-        check_jobs(params.get("n_jobs"))
+    def _estimator(self, cls: Any, layout: Layout, node: Any, state: dict[str, Any]) -> Any:
+        params = self._values(node["parameters"])
+        require(set(params) == set(cls._get_param_names()), f"{layout.name} has other parameters")
         for name in layout.forgotten:
             require(params[name] is None, f"{name} must be None: a file must not say where to write")
         estimator = cls(**params)
-        self._restore_settings(estimator, node["settings"])
-        if "class" in node:
-            vars(estimator).update({name: self.value(each) for name, each in node["extra"].items()})
+        if node["requests"]:
+            estimator._metadata_request = request_from(estimator, node["requests"])
+        if node["output"]:
+            estimator.set_output(**node["output"])
+        extra = self._values(node["extra"])
+        require(cls is not layout.cls or not extra, f"{layout.name} has no {sorted(extra)[:1]}")
+        vars(estimator).update(extra)
         if state and layout.make is not None:
             layout.make(estimator, **state)
         else:
@@ -116,153 +141,46 @@ class Reader:
             layout.check(estimator)
         return estimator
 
-    def _restore_settings(self, estimator: Any, settings: Any) -> None:
-        for name, stored in settings.items():
-            value = self.value(stored)
-            if name == "_metadata_request":
-                require(set(value) <= set(METHODS), "there is no such request")
-                set_requests(estimator, value)
-            else:
-                require(name == "_sklearn_output_config", f"there is no setting {name!r:.40}")
-                estimator.set_output(**value)
+    def _values(self, nodes: dict[str, Any]) -> dict[str, Any]:
+        return {name: self.value(node) for name, node in nodes.items()}
 
-    def array(self, node: Any) -> np.ndarray:
-        """An array by its name; one that was laid out by columns is so again."""
+    def _array(self, node: Any) -> np.ndarray:
         name = node["name"]
-        require(isinstance(name, str) and name in self.tensors, f"there is no array {name!r:.40}")
+        require(isinstance(name, str) and name in self._arrays, f"there is no array {name!r:.40}")
         self._used.add(name)
-        values = self.tensors[name].T if name.endswith("T") else self.tensors[name]
+        values = self._arrays[name].T if name.endswith("T") else self._arrays[name]
+        if values.dtype == bool:
+            require(values.view(np.uint8).max(initial=0) <= 1, "a truth value is neither 0 nor 1")
         if node.get("frozen"):
             values = values.view()
             values.flags.writeable = False
         return values
 
-    def foreign(self, node: Any) -> Any:
-        """A part that belongs to another library."""
-        from modae.files.foreign import load_foreign  # skops takes seconds to import
+    def _view(self, node: Any) -> np.ndarray:
+        """Text or dates, from the integers that they are in memory."""
+        values, dtype = self.value(node["array"]), np.dtype(node["dtype"])
+        require(dtype.kind in STORED_AS, f"there is no array of {dtype}")
+        right = values.ndim == 1 and values.dtype == STORED_AS[dtype.kind]
+        require(right, f"{dtype} is not stored as {values.dtype}")
+        text = dtype.kind == "U"
+        require(not text or values.max(initial=0) <= LAST_CHARACTER, "there is no such character")
+        return values.view(dtype).reshape(_shape(node))
 
-        place = node["part"]
-        inside = type(place) is int and 0 <= place < len(self.parts)
-        require(inside and place not in self._foreign, f"there is no part {place!r:.40}")
-        self._foreign[place] = None
-        made = load_foreign(self.parts[place], restore=self.object, trusted=self.trusted)
-        self._foreign[place] = made
-        return made
-
-    def scalar(self, node: Any) -> Any:
-        """A number with a precision."""
-        values = self.value(node["value"])
-        require(isinstance(values, np.ndarray) and values.shape == (), "a number has no shape")
-        return values[()]
-
-    def words(self, node: Any) -> np.ndarray:
-        """An array of words."""
-        require(all(isinstance(word, str) for word in node["items"]), "words must be words")
-        dtype = np.dtype(node["dtype"])
-        require(dtype.kind == "U", f"words cannot be {dtype}")
-        longest, count = max(map(len, node["items"]), default=0), len(node["items"])
-        fits = dtype.itemsize * count <= ROOM or dtype.itemsize <= 16 * max(longest, 1)
-        require(fits, "words are shorter than they say")
-        return _shaped(np.array(node["items"], dtype=dtype), node["shape"])
-
-    def objects(self, node: Any) -> np.ndarray:
-        """An array of anything."""
-        values = np.empty(len(node["items"]), dtype=object)
-        values[:] = [self.value(each) for each in node["items"]]
-        return _shaped(values, node["shape"])
-
-    def sparse(self, node: Any) -> Any:
+    def _sparse(self, node: Any) -> Any:
         """A sparse matrix, whose indices are checked before anything is done with it."""
-        kind = SPARSE[node["format"]]
         parts = [self.value(node[name]) for name in ("data", "indices", "indptr")]
-        flat = all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts)
-        require(flat and all(part.dtype.kind == "i" for part in parts[1:]), "indices must be integers")
-        shape = tuple(node["shape"])
-        require(len(shape) == 2 and all(type(side) is int for side in shape), "a matrix has two sides")
-        rows = kind(tuple(parts), shape=shape)
+        for part, kinds in zip(parts, ("fiub", "i", "i"), strict=True):
+            Numbers((None,), kinds, finite=False)(part, {})
+        require(node["class"] in SPARSE, f"there is no sparse {node['class']!r:.40}")
+        rows = getattr(sparse, node["class"])(tuple(parts), shape=_shape(node))
         rows.check_format(full_check=True)
         return rows
 
-    def random_state(self, node: Any) -> np.random.RandomState:
-        """A generator of NumPy's older kind."""
-        state = self.value(node["state"])
-        check_twister(state)
-        generator = np.random.RandomState()
-        generator.set_state(state)
-        return generator
 
-    def generator(self, node: Any) -> np.random.Generator:
-        """A generator of NumPy's newer kind."""
-        state = self.value(node["state"])
-        name = state["bit_generator"]
-        require(isinstance(name, str) and name in BIT_GENERATORS, "there is no such generator")
-        if name == "MT19937":
-            check_twister(state)
-        bits = getattr(np.random, name)()
-        bits.state = state
-        return np.random.Generator(bits)
-
-
-def _pairs(reader: Reader, node: Any) -> dict[Any, Any]:
-    pairs = [(reader.value(key), reader.value(each)) for key, each in node["items"]]
-    # Large numbers can be chosen to have equal hashes, and a dict of many such keys takes for ever.
-    plain = all(isinstance(key, (str, bool)) or _is_small(key) for key, _ in pairs)
-    require(plain or len(pairs) <= 1000, "keys of a large table must be words or small numbers")
-    return dict(pairs)
-
-
-def _is_small(key: Any) -> bool:
-    return isinstance(key, int) and abs(key) < 2**53
-
-
-def _dtype(reader: Reader, node: Any) -> np.dtype[Any]:
-    dtype = np.dtype(node["value"])
-    require(dtype.kind in "fiub" and dtype.itemsize <= 8, f"there is no dtype {dtype}")
-    return dtype
-
-
-def _float(reader: Reader, node: Any) -> float:
-    require(node["value"] in ("nan", "inf", "-inf"), f"{node['value']!r:.40} is no number")
-    return float(node["value"])
-
-
-def _word(reader: Reader, node: Any) -> np.str_:
-    require(isinstance(node["value"], str), "a word must be a word")
-    return np.str_(node["value"])
-
-
-KINDS: dict[Any, Callable[[Reader, Any], Any]] = {
-    "object": lambda reader, node: reader.object(node["at"]),
-    "foreign": Reader.foreign,
-    "array": Reader.array,
-    "scalar": Reader.scalar,
-    "words": Reader.words,
-    "word": _word,
-    "objects": Reader.objects,
-    "sparse": Reader.sparse,
-    "tuple": lambda reader, node: tuple(reader.value(each) for each in node["items"]),
-    "dict": _pairs,
-    "float": _float,
-    "dtype": _dtype,
-    "path": lambda reader, node: Path(node["value"]),
-    "RandomState": Reader.random_state,
-    "Generator": Reader.generator,
-    "name": lambda reader, node: resolve(node["value"], reader.trusted, safe_references()),
-}
-
-
-def check_twister(state: Any) -> None:
-    """NumPy reads the words at a place that the state names, and does not look whether it is there."""
-    inner = state["state"]
-    require(state["bit_generator"] == "MT19937", "RandomState must use MT19937")
-    Numbers((624,), "u")(inner["key"], {})
-    Count(minimum=0, maximum=624)(inner["pos"], {})
-
-
-def _shaped(values: np.ndarray, shape: Any) -> np.ndarray:
+def _shape(node: Any) -> tuple[int, ...]:
+    shape = tuple(node["shape"])
     require(all(type(side) is int and side >= 0 for side in shape), f"{shape!r:.40} is no shape")
-    require(prod(shape) == len(values), f"{len(values)} entries do not have shape {shape!r:.40}")
-    return values.reshape(shape)
+    return shape
 
 
 def _new(cls: type, **state: Any) -> Any:

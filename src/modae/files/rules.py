@@ -1,8 +1,8 @@
-"""Rules for what a file may hold: every number, word and array is checked before anybody uses it.
+"""Rules for what a file may hold: every number, text and array is checked before anybody uses it.
 
-A layout lists the fields of a class with a rule for each. Rules of one object share a table of sizes:
-``Floats("K", "D")`` says that an array has K rows and D columns, and the first array that is met decides
-what K and D are. The same rules run before a file is written, so what is saved can be loaded.
+A layout lists the attributes of a class with a rule for each. Rules of one object share a table of
+sizes: ``Floats("K", "D")`` says that an array has K rows and D columns, and the first array that is met
+decides what K and D are. The same rules run before a file is written, so what is saved can be loaded.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import numpy as np
 from scipy import sparse
 
 from modae.files.errors import ModelFormatError
+from modae.files.errors import require as require
 
 LARGEST = float(np.finfo(np.float64).max)
 
 Sizes: TypeAlias = dict[str, int]
 
+# Raises ModelFormatError for a value that breaks it.
 Rule: TypeAlias = Callable[[Any, Sizes], None]
-"""Raises :class:`ModelFormatError` for a value that breaks it."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +36,24 @@ class Layout:
         By which files know the class; it outlives a move of the code.
     cls : type
     fields : mapping of str to rule
-        What is stored, besides the parameters of an estimator.
+        Attributes that are stored, besides the parameters of an estimator, and the rule for each.
     optional : frozenset of str
         Fields that may be absent.
     agree : callable
         A last check of the whole object, when each field has passed.
     take : callable
-        The fields of an object, as a dict.
+        The fields of an object as a dict, if they are not simply its attributes; the second argument
+        says whether what ``partial_fit`` needs to go on is wanted too.
     make : callable
         An object from class and fields; for an estimator, which has its parameters already, in place.
-    covers : frozenset of str
-        Attributes of an estimator that the fields stand for, where those have other names.
     forgotten : frozenset of str
         Parameters that are stored as None.
+    references : frozenset of str
+        Classes and functions ``module:name`` of other libraries that parameters may be.
+    summary : callable
+        What ``describe`` tells of a fitted object: a dict of plain values.
+    holds_rows : bool
+        Whether it holds rows of the training data.
     """
 
     name: str
@@ -55,15 +61,17 @@ class Layout:
     fields: Mapping[str, Rule]
     optional: frozenset[str] = frozenset()
     agree: Callable[[Any], None] = lambda whole: None
-    take: Callable[[Any], dict[str, Any]] | None = None
+    take: Callable[[Any, bool], dict[str, Any]] | None = None
     make: Callable[..., Any] | None = None
-    covers: frozenset[str] = frozenset()
     forgotten: frozenset[str] = frozenset()
+    references: frozenset[str] = frozenset()
+    summary: Callable[[Any], dict[str, Any]] = lambda whole: {}
+    holds_rows: bool = False
 
-    def check(self, whole: Any, sizes: Sizes | None = None) -> None:
+    def check(self, whole: Any, sizes: Sizes | None = None, state: dict[str, Any] | None = None) -> None:
         """Every field by its rule, with sizes that agree, then the whole."""
         sizes = {} if sizes is None else sizes
-        state = self.state_of(whole)
+        state = self.state_of(whole) if state is None else state
         for name, rule in self.fields.items():
             if name not in state:
                 require(name in self.optional, f"{self.name} has no {name}")
@@ -74,42 +82,15 @@ class Layout:
                 raise ModelFormatError(f"{self.name}.{name}: {reason}") from None
         self.agree(whole)
 
-    def state_of(self, whole: Any) -> dict[str, Any]:
+    def state_of(self, whole: Any, resumable: bool = True) -> dict[str, Any]:
         """The fields that are there."""
         if self.take is not None:
-            return self.take(whole)
+            return self.take(whole, resumable)
         return {name: getattr(whole, name) for name in self.fields if hasattr(whole, name)}
-
-
-def require(condition: Any, what: str) -> None:
-    """Refuse a file, saying what is wrong with it."""
-    if not condition:
-        raise ModelFormatError(what)
 
 
 def anything(value: Any, sizes: Sizes) -> None:
     """Whatever could be read: for things that are shown, and not computed with."""
-
-
-def all_finite(values: np.ndarray) -> bool:
-    """Whether there is no NaN and no infinity.
-
-    Either would be in the sum of squares too, which is the fastest pass over an array that there is.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = np.vdot(values, values)
-    return bool(np.isfinite(total) or np.isfinite(values).all())  # finite numbers may have large squares
-
-
-MOST_JOBS = 1024
-"""More threads than that are not what anybody wants."""
-
-
-def check_jobs(n_jobs: Any) -> None:
-    """A number of threads that a machine could have."""
-    whole = isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, bool)
-    possible = n_jobs is None or (whole and 0 < abs(n_jobs) <= MOST_JOBS)
-    require(possible, f"n_jobs must be None or an integer up to {MOST_JOBS}, not 0, got {n_jobs!r:.40}")
 
 
 def flag(value: Any, sizes: Sizes) -> None:
@@ -150,9 +131,8 @@ class Number:
         finite = real and (abs(value) <= LARGEST if isinstance(value, int) else isfinite(value))
         require(finite, f"must be a finite number, got {value!r:.60}")
         inside = self.minimum <= value <= self.maximum and value > self.above
-        require(
-            inside, f"must be from {max(self.minimum, self.above)} to {self.maximum}, got {value!r:.60}"
-        )
+        limits = f"{max(self.minimum, self.above)} to {self.maximum}"
+        require(inside, f"must be from {limits}, got {value!r:.60}")
 
 
 @dataclass(frozen=True)
@@ -192,27 +172,19 @@ class Numbers:
         require(isinstance(value, np.ndarray), f"must be an array, got {type(value).__name__}")
         require(value.dtype.kind in self.kinds, f"must not have dtype {value.dtype}")
         self._check_shape(value.shape, sizes)
-        if self.finite:
-            require(all_finite(value), "must have finite numbers only")
+        require(not self.finite or np.isfinite(value).all(), "must have finite numbers only")
         if value.size and (self.minimum, self.maximum) != (-np.inf, np.inf):
             smallest, largest = float(value.min()), float(value.max())  # limits may be no float32
             inside = not (smallest < self.minimum or largest > self.maximum)
             require(inside, f"must have numbers from {self.minimum} to {self.maximum} only")
-        if self.falling:
-            require((np.diff(value) <= 0.0).all(), "must fall")
+        require(not self.falling or (np.diff(value) <= 0.0).all(), "must fall")
 
     def _check_shape(self, shape: tuple[int, ...], sizes: Sizes) -> None:
-        wanted = [
-            sizes.get(length, length) if isinstance(length, str) else length for length in self.shape
-        ]
-        fits = len(shape) == len(wanted) and all(
-            want in (None, got) or isinstance(want, str) for want, got in zip(wanted, shape, strict=True)
-        )
-        require(fits, f"must have shape ({', '.join(map(str, wanted))}), got {shape}")
-        for name, length in zip(self.shape, shape, strict=True):
-            if isinstance(name, str):
-                known = sizes.setdefault(name, length)
-                require(known == length, f"must have two sides of the same length, got {shape}")
+        require(len(shape) == len(self.shape), f"must have {len(self.shape)} axes, got shape {shape}")
+        for wanted, length in zip(self.shape, shape, strict=True):
+            known = sizes.setdefault(wanted, length) if isinstance(wanted, str) else wanted
+            right = ", ".join(str(sizes.get(str(side), side)) for side in self.shape)
+            require(known in (None, length), f"must have shape ({right}), got {shape}")
 
 
 def Floats(*shape: str | int | None, **limits: Any) -> Numbers:  # noqa: N802
@@ -237,8 +209,7 @@ class Rows:
         except ValueError as reason:
             raise ModelFormatError(f"sparse matrix: {reason}") from None
         Floats(None)(value.data, sizes)
-        known = sizes.setdefault(self.columns, value.shape[1])
-        require(known == value.shape[1], f"must have {known} columns, got {value.shape[1]}")
+        Count(self.columns)(value.shape[1], sizes)
 
 
 @dataclass(frozen=True)
@@ -250,9 +221,8 @@ class Record:
 
     def __call__(self, value: Any, sizes: Sizes) -> None:
         """Check a value."""
-        require(
-            type(value) is self.layout.cls, f"must be {self.layout.name}, got {type(value).__name__}"
-        )
+        right = type(value) is self.layout.cls
+        require(right, f"must be {self.layout.name}, got {type(value).__name__}")
         if not self.sizes:
             self.layout.check(value, sizes)
             return

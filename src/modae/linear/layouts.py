@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from modae.core.solution import ATTAINED, NOT_ATTAINABLE, UNDECIDED, Solution
-from modae.data.devices import FIT_DEVICE
 from modae.data.moments import Moments
 from modae.data.rows import KeptRows
 from modae.data.spectrum import Spectrum
@@ -36,14 +35,13 @@ from modae.linear.least_squares import LeastSquares
 from modae.linear.model import SOLVERS, LinearModel, Settings
 from modae.linear.regressor import LinearModularRegressor
 
-ROUND_OFF = 1e-5
-"""By how much a share may be outside of 0 to 1."""
+ROUND_OFF = 1e-5  # by how much a share may be outside of 0 to 1
 
 
 def feature_names(value: Any, sizes: Sizes) -> None:
     """One name for each of D features."""
     named = isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype == object
-    require(named and all(isinstance(name, str) for name in value), "must be an array of words")
+    require(named and all(isinstance(name, str) for name in value), "must be an array of strings")
     Count("D")(len(value), sizes)
 
 
@@ -80,6 +78,7 @@ KEPT_ROWS = Layout(
     "modae.core.KeptRows",
     KeptRows,
     {"rows": Rows("D"), "weights": Maybe(Floats(None, minimum=0.0))},
+    holds_rows=True,
     agree=lambda kept: require(
         kept.weights is None or len(kept.weights) == kept.rows.shape[0], "one weight for each row"
     ),
@@ -142,33 +141,18 @@ SOLUTION = Layout(
 )
 
 
-def _make_tuple(cls: Any, **state: Any) -> Any:
-    return cls(**state)
-
-
-def _take_model(model: LinearModel) -> dict[str, Any]:
-    """Rows of a finished fit stay out of files; those of a stream are what it continues from."""
-    summary = model.summary
-    if summary is not None and summary.pending and not model.grows:
-        summary = None
+def _take_model(model: LinearModel, resumable: bool) -> dict[str, Any]:
     names = ("settings", "spectrum", "dtype", "solution", "mean", "encoders", "decoders", "grows")
     solved = model.solved()
-    return {name: getattr(solved, name) for name in names} | {"summary": summary}
+    return {name: getattr(solved, name) for name in names} | {"summary": model.summary}
 
 
 def _make_model(cls: type[LinearModel], **state: Any) -> LinearModel:
     """A solved model; its arrays are those of the file, not computed again."""
     model = cls.__new__(cls)
-    for name in ("mean", "encoders", "decoders"):
-        if isinstance(state[name], np.ndarray):
-            state[name].flags.writeable = False
     hidden = {f"_{name}": state.pop(name) for name in ("settings", "spectrum", "solution")}
+    require(type(hidden["_solution"]) is Solution, "a model must have a modae.core.Solution")
     model.__setstate__(state | hidden)
-    require(type(model._solution) is Solution, "a model must have a modae.core.Solution")
-    summary, grows = model.summary, model.grows
-    require(summary is None or type(summary) is Stream, "a summary must be a modae.core.Stream")
-    finished = summary is not None and not grows and summary.pending != ()
-    require(not finished, "a finished fit must have no rows")
     return model
 
 
@@ -190,12 +174,36 @@ LINEAR_MODEL = Layout(
     make=_make_model,
 )
 
+CERTIFICATE = (
+    "loss", "objective", "lower_bound", "optimality_gap", "total_variance", "attainment", "certified",
+)  # fmt: skip
+
+
+def summary(model: Any) -> dict[str, Any]:
+    """Sizes and diversity of fitted modules, and how good they are among all possible ones."""
+    known = [name for name in CERTIFICATE if hasattr(model, f"{name}_")]
+    return {
+        "modules": model.n_modules,
+        "components": getattr(model, "n_components_", None),
+        "diversity": getattr(model, "diversity_", None),
+        "certificate": {name: getattr(model, f"{name}_") for name in known if "attainment" in known},
+    }
+
+
+def _take_autoencoder(estimator: Any, resumable: bool) -> dict[str, Any]:
+    """With the sums of the data only if ``partial_fit`` shall go on: they are D x D."""
+    held = vars(estimator)
+    model = held["_model"] if resumable else held["_model"].without_data()
+    return {name: held[name] for name in known_features() if name in held} | {"_model": model}
+
+
 AUTOENCODER = Layout(
     "modae.LinearModularAutoencoder",
     LinearModularAutoencoder,
     {**known_features(), "_model": Record(LINEAR_MODEL)},
     optional=OPTIONAL_NAMES,
-    covers=frozenset({FIT_DEVICE}),
+    take=_take_autoencoder,
+    summary=summary,
 )
 
 
@@ -216,7 +224,7 @@ BAGGING = Layout(
     },
     optional=OPTIONAL_NAMES,
     make=_make_bagging,
-    covers=frozenset({"_model", FIT_DEVICE}),
+    summary=summary,
 )
 
 LEAST_SQUARES = Layout(
@@ -229,11 +237,6 @@ LEAST_SQUARES = Layout(
         "root_penalty": Number(minimum=0.0),
     },
 )
-
-
-def _take_regressor(model: LinearModularRegressor) -> dict[str, Any]:
-    names = ("n_features_in_", "feature_names_in_", "_base", "_model", "_flat")
-    return {name: getattr(model, name) for name in names if hasattr(model, name)}
 
 
 def _make_regressor(estimator: Any, **state: Any) -> None:
@@ -254,34 +257,8 @@ REGRESSOR = Layout(
         "_flat": flag,
     },
     optional=OPTIONAL_NAMES,
-    take=_take_regressor,
     make=_make_regressor,
-    covers=frozenset(
-        {
-            "_maps",
-            "coef_",
-            "intercept_",
-            "encoders_",
-            "decoders_",
-            "feature_mean_",
-            "target_mean_",
-            "principal_axes_",
-            "eigenvalues_",
-            "total_variance_",
-            "allocation_",
-            "loss_",
-            "reconstruction_error_",
-            "diversity_term_",
-            "objective_",
-            "lower_bound_",
-            "optimality_gap_",
-            "attainment_",
-            "certified_",
-            "n_iter_",
-            "n_components_",
-            "diversity_",
-        }
-    ),
+    summary=summary,
 )
 
 LAYOUTS = (

@@ -31,12 +31,10 @@ class StreamCheckpoint:
     fingerprint: dict[str, str]
 
 
-def words(value: Any, sizes: Sizes) -> None:
-    """A dict of words."""
-    known = isinstance(value, dict) and all(
-        isinstance(word, str) for each in value.items() for word in each
-    )
-    require(known, "must be a dict of words")
+def texts(value: Any, sizes: Sizes) -> None:
+    """A dict of strings."""
+    known = isinstance(value, dict) and {type(text) for pair in value.items() for text in pair} == {str}
+    require(known, "must be a dict of strings")
 
 
 CHECKPOINT = Layout(
@@ -46,8 +44,9 @@ CHECKPOINT = Layout(
         "stream": Record(STREAM),
         "n_rows": Count(minimum=0),
         "n_features": Count("D"),
-        "fingerprint": words,
+        "fingerprint": texts,
     },
+    summary=lambda checkpoint: {"rows": checkpoint.n_rows, "features": checkpoint.n_features},
 )
 
 LAYOUTS = (CHECKPOINT,)
