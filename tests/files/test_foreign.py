@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import sklearn
 from benchmarks.mutants import entries_of, zipped
-from modae.cli.steps import MEMBERS, make_member
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
@@ -34,6 +33,7 @@ from sklearn.svm import SVC, LinearSVC
 import modae
 from files import parts
 from files.parts import assert_same, bytes_of, copy_of
+from modae.cli.preprocessing import MEMBERS, make_member
 from modae.files.foreign import trusted_names
 
 X, LABELS = parts.X, parts.LABELS

@@ -181,13 +181,15 @@ CERTIFICATE = (
 
 def summary(model: Any) -> dict[str, Any]:
     """Sizes and diversity of fitted modules, and how good they are among all possible ones."""
-    known = [name for name in CERTIFICATE if hasattr(model, f"{name}_")]
-    return {
-        "modules": model.n_modules,
-        "components": getattr(model, "n_components_", None),
-        "diversity": getattr(model, "diversity_", None),
-        "certificate": {name: getattr(model, f"{name}_") for name in known if "attainment" in known},
-    }
+    told = {"modules": model.n_modules}
+    if hasattr(model, "n_components_"):
+        told["components"] = model.n_components_
+    if hasattr(model, "diversity_"):
+        told["diversity"] = model.diversity_
+    if hasattr(model, "attainment_"):
+        known = [name for name in CERTIFICATE if hasattr(model, f"{name}_")]
+        told["certificate"] = {name: getattr(model, f"{name}_") for name in known}
+    return told
 
 
 def _take_autoencoder(estimator: Any, resumable: bool) -> dict[str, Any]:
@@ -242,7 +244,8 @@ LEAST_SQUARES = Layout(
 def _make_regressor(estimator: Any, **state: Any) -> None:
     base, model, flat = (state.pop(name) for name in ("_base", "_model", "_flat"))
     vars(estimator).update(state)
-    require(type(base) is LeastSquares and type(model) is LinearModel, "least squares are missing")
+    Record(LEAST_SQUARES)(base, {})  # before anything is computed with it
+    Record(LINEAR_MODEL)(model, {})
     require(not flat or len(base.coefficients) == 1, "several targets are not flat")
     estimator._publish(base, model, flat=bool(flat))
 
