@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from importlib.resources import files
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modae.report import page
@@ -64,6 +64,7 @@ def test_hostile_names_add_no_element(small_script):
     assert tags(example_facts.hostile()) == tags(example_facts.facts())
 
 
+@settings(deadline=None)
 @given(text=st.text(), number=st.floats(allow_nan=False, allow_infinity=False) | st.none())
 def test_any_text_and_number_survive(text, number):
     facts = {"title": text, "footer": [text, number], text: text}
