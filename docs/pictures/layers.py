@@ -27,7 +27,7 @@ def layer_of(name):
 
 def layers():
     """The layers, in the order in which they build on each other; the package itself is left out."""
-    return [layer for layer in LAYERS if layer]
+    return [layer for layer in LAYERS if layer.isalpha()]
 
 
 def sentence(layer):

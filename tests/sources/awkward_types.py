@@ -75,7 +75,13 @@ TYPES = [
         ValueError,
         "contains NaN",
     ),
-    same("dates", lambda: BASE.astype("M8[s]"), gives="they count as numbers: here, seconds since 1970"),
+    wrong(
+        "dates",
+        lambda: BASE.astype("M8[s]"),
+        "convert them to numbers first, such as days since a date",
+        ValueError,
+        "X holds dates or durations",
+    ),
 ]
 
 CONTAINERS = [

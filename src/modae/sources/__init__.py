@@ -1,4 +1,7 @@
-"""Data that do not fit in memory: batches of files, Dask collections, and the writers of results.
+"""Tables and other rows that need not fit into memory: readers, batches, writers, and Dask collections.
 
-It imports ``utils`` and ``data``.
+Reading order: ``frames`` (tables in memory), ``source`` (anything that is read chunk by chunk),
+``arrow_files`` and ``csv_files``, ``opening`` (which of them it is), ``batch``, ``batches`` and
+``writers``.
+It imports ``utils`` and ``data``; the command line reads and writes its tables here too.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -65,25 +65,19 @@ class Batch:
         """Some of the rows; ``start`` and ``stop`` count from the first of this batch."""
         if (start, stop) == (0, len(self)):
             return self
-        return replace(
-            self,
-            rows=self.rows[start:stop],
-            start=self.start + start,
-            target=None if self.target is None else self.target[start:stop],
-            weights=None if self.weights is None else self.weights[start:stop],
-            kept={name: values[start:stop] for name, values in self.kept.items()},
-            origins=tuple(_cut_origins(self.origins, start, stop)),
-        )
+        origins = tuple(_cut_origins(self.origins, start, stop))
+        parts = self._each(lambda values: values[start:stop])
+        return replace(self, start=self.start + start, origins=origins, **parts)
 
     def copy(self) -> Batch:
         """The same in memory of its own: the next batch may overwrite that of this one."""
-        return replace(
-            self,
-            rows=self.rows.copy(),
-            target=copied(self.target),
-            weights=copied(self.weights),
-            kept={name: copied(values) for name, values in self.kept.items()},
-        )
+        return replace(self, **self._each(copied))
+
+    def _each(self, change: Callable[[Any], Any]) -> dict[str, Any]:
+        """Rows, target, weights and kept columns, each changed in the same way."""
+        single = {"rows": self.rows, "target": self.target, "weights": self.weights}
+        changed = {name: None if part is None else change(part) for name, part in single.items()}
+        return changed | {"kept": {name: change(values) for name, values in self.kept.items()}}
 
     def whole_target(self, name: str) -> np.ndarray:
         """The target; a label that is missing would become a class of its own."""

@@ -120,8 +120,8 @@ def as_numpy(values: Any) -> np.ndarray:
 
 def copied(values: Any) -> Any:
     """Values in memory of their own. Arrays of pyarrow may be a view of memory that is used again."""
-    if values is None or hasattr(values, "copy"):
-        return None if values is None else values.copy()
+    if hasattr(values, "copy"):
+        return values.copy()
     return sys.modules["pyarrow"].concat_arrays([values])
 
 
