@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.memory import anonymous_bytes
 from benchmarks.timing import Ratio, alternate
 from modae import LinearModularAutoencoder
-from modae.data.summary import Stream
+from modae.data.summary import DataSummary
 
 N_ROWS, N_FEATURES, N_FILES = 200_000, 784, 40
 LIMIT_TIME = 1.6
@@ -66,9 +66,9 @@ def fit_by_workers(folder: Path) -> LinearModularAutoencoder:
 def print_rate() -> None:
     """Rows that one thread sums up in a second of processor time, and what joining two sums takes."""
     rows = np.random.default_rng(0).standard_normal((25_000, N_FEATURES))
-    half = Stream.of(rows[:12_500]).as_moments()
+    half = DataSummary.of(rows[:12_500]).as_moments()
     with threadpool_limits(1):
-        sums = min(processor_seconds(lambda: Stream.of(rows).as_moments()) for _ in range(5))
+        sums = min(processor_seconds(lambda: DataSummary.of(rows).as_moments()) for _ in range(5))
         joins = min(processor_seconds(lambda: half.join(half)) for _ in range(5))
     megabytes = len(dumps(half)) / 1e6
     print(

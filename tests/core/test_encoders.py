@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from modae.core.encoders import best_encoders, canonical
 from modae.core.frames import mean_projector
 from modae.core.objective import linear_terms
-from modae.utils.arrays import swap
 from oracles import encoders_by_least_squares, random_frames
 from strategies import metamorphic, seeds
 
@@ -104,8 +103,8 @@ def test_canonical_modules_do_what_the_given_ones_did(seed, eigenvalues):
 @given(seeds)
 def test_canonical_conventions_hold(seed):
     decoders, encoders = canonical(*random_codecs(seed), FULL)
-    np.testing.assert_allclose(swap(decoders) @ decoders, np.stack([np.eye(3)] * 4), atol=1e-12)
-    gram = swap(decoders) @ (FULL[:, None] * decoders)
+    np.testing.assert_allclose(decoders.mT @ decoders, np.stack([np.eye(3)] * 4), atol=1e-12)
+    gram = decoders.mT @ (FULL[:, None] * decoders)
     np.testing.assert_allclose(gram, gram * np.eye(3), atol=1e-11)
     captured = by_captured_variance(decoders, encoders, FULL)
     assert np.all(np.diff(captured) <= 1e-12 * captured[0])
@@ -138,6 +137,6 @@ def test_whitened_components_keep_the_order_of_captured_variance():
     # Code variances equal to within round-off: the captured variance decides.
     decoders = np.eye(6)[None, :, [2, 0, 1]]
     noise = 1.0 + 1e-9 * np.array([3.0, 1.0, 2.0])
-    encoders = swap(decoders) * (noise / np.sqrt(FULL[[2, 0, 1]]))[None, :, None]
+    encoders = decoders.mT * (noise / np.sqrt(FULL[[2, 0, 1]]))[None, :, None]
     columns = canonical(decoders, encoders, FULL)[0][0]
     np.testing.assert_allclose(columns, np.eye(6)[:, :3], atol=1e-12)

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 from modae.core.objective import linear_gradient, linear_terms, output_terms
 from modae.data.encoding import row_losses
-from modae.utils.arrays import apart, side_by_side, swap
 from oracles import (
     ambiguity_loss_by_loops,
     finite_differences,
@@ -48,7 +47,7 @@ def test_both_forms_of_the_loss_agree(diversity):
     rows, decoders, encoders = some_modules(seed=1)
     expected = ambiguity_loss_by_loops(rows, decoders, encoders, diversity)
     assert loss_by_loops(rows, decoders, encoders, diversity) == pytest.approx(expected, rel=1e-12)
-    outputs = rows @ swap(decoders @ encoders)
+    outputs = rows @ (decoders @ encoders).mT
     terms = output_terms(outputs, rows)
     assert np.mean(terms.loss(diversity)) == pytest.approx(expected, rel=1e-12)
     assert np.mean(terms.ambiguity_loss(diversity)) == pytest.approx(expected, rel=1e-12)
@@ -57,7 +56,7 @@ def test_both_forms_of_the_loss_agree(diversity):
 @pytest.mark.parametrize("diversity", DIVERSITIES)
 def test_output_terms_are_those_of_each_row(diversity):
     rows, decoders, encoders = some_modules(seed=2)
-    losses = output_terms(rows @ swap(decoders @ encoders), rows).loss(diversity)
+    losses = output_terms(rows @ (decoders @ encoders).mT, rows).loss(diversity)
     expected = [loss_by_loops(row[None], decoders, encoders, diversity) for row in rows]
     np.testing.assert_allclose(losses, expected, rtol=1e-12)
 
@@ -68,14 +67,14 @@ def test_losses_from_codes_are_those_from_outputs(n_modules, diversity):
     rows, _, encoders = some_modules(n_modules, seed=3)
     decoders = random_frames(n_modules, 5, 2, np.random.default_rng(3))
     fast = row_losses(rows, np.zeros(5), encoders, decoders, diversity)
-    slow = output_terms(rows @ swap(decoders @ encoders), rows)
+    slow = output_terms(rows @ (decoders @ encoders).mT, rows)
     np.testing.assert_allclose(fast, slow.loss(diversity), rtol=1e-10, atol=1e-12)
 
 
 def test_perfect_reconstructions_have_no_negative_loss():
     rows = np.random.default_rng(4).standard_normal((200, 3))
     decoders = np.stack([random_rotation(3, np.random.default_rng(5))] * 2)
-    losses = row_losses(rows, np.zeros(3), swap(decoders), decoders, 0.0)
+    losses = row_losses(rows, np.zeros(3), decoders.mT, decoders, 0.0)
     assert np.all(losses >= 0.0)
     np.testing.assert_allclose(losses, 0.0, atol=1e-13)
 
@@ -112,7 +111,7 @@ def test_one_module_has_no_diversity():
 
 def test_diversity_one_is_the_error_of_one_wide_autoencoder():
     rows, decoders, encoders = some_modules(seed=8)
-    wide = side_by_side(decoders) @ encoders.reshape(-1, 5) / len(decoders)
+    wide = np.hstack(decoders) @ encoders.reshape(-1, 5) / len(decoders)
     expected = np.mean(np.sum((rows @ wide.T - rows) ** 2, axis=1))
     terms = linear_terms(decoders, encoders, uncentred_covariance(rows))
     assert terms.loss(1.0) == pytest.approx(expected, rel=1e-12)
@@ -153,11 +152,3 @@ def test_the_loss_under_changes_of_the_data_and_the_modules(seed, diversity, fac
     assert same_products.loss(diversity) == pytest.approx(loss, abs=1e3 * close)
     doubled = linear_terms(np.repeat(decoders, 2, axis=0), np.repeat(encoders, 2, axis=0), covariance)
     assert doubled.loss(diversity) == pytest.approx(loss, abs=close)
-
-
-def test_matrices_laid_side_by_side_come_apart_again():
-    stack = np.arange(24.0).reshape(3, 4, 2)
-    flat = side_by_side(stack)
-    np.testing.assert_array_equal(flat, np.hstack(list(stack)))
-    np.testing.assert_array_equal(apart(flat, 3), stack)
-    assert apart(flat, 3).flags.c_contiguous

@@ -6,7 +6,7 @@ import pytest
 from modae import LinearModularAutoencoder, ModularClassifierCV
 from modae.data.lazy import LAZY_ROWS, LazyRows, lazy_rows
 from modae.data.moments import moments_of_rows
-from modae.data.summary import Stream
+from modae.data.summary import DataSummary
 
 
 class Sums:
@@ -19,7 +19,7 @@ class Sums:
 class SumRows(LazyRows):
     def reduce(self, estimator, summarise, sample_weight, *, reset, upcast, indexed):
         estimator.n_features_in_ = len(self.data.moments.mean)
-        return Stream(self.data.moments)
+        return DataSummary(self.data.moments)
 
     def map(self, call):
         return call(self.columns())

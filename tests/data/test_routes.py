@@ -5,7 +5,7 @@ import pytest
 
 from modae.data import summary as core_stream
 from modae.data.rows import KeptRows
-from modae.data.summary import EXACT_LIMIT, MEMORY_LIMIT, Stream, choose_route
+from modae.data.summary import EXACT_LIMIT, MEMORY_LIMIT, DataSummary, choose_route
 
 LONG = 10**6
 LARGEST_SIDE = int((MEMORY_LIMIT / 8) ** 0.5)
@@ -90,5 +90,5 @@ def test_the_route_is_the_one_that_is_taken(monkeypatch, shape, method):
     taken = []
     for route, name in functions.items():
         monkeypatch.setattr(core_stream, name, lambda *_, route=route: taken.append(route))
-    Stream(pending=(KeptRows(X),)).spectrum(3, method)
+    DataSummary(pending=(KeptRows(X),)).spectrum(3, method)
     assert taken == [choose_route(*shape, 3, method)]

@@ -7,13 +7,13 @@ from scipy import sparse
 from modae.data import summary as core_stream
 from modae.data.moments import moments_of_rows
 from modae.data.rows import KeptRows
-from modae.data.summary import Stream, choose_route, gathered
+from modae.data.summary import DataSummary, choose_route, gathered
 
 X = np.random.default_rng(0).standard_normal((40, 8)) * 0.8 ** np.arange(8) + 3.0
 
 
 def stream_of(rows, weights=None):
-    return Stream(pending=(KeptRows(rows, weights),))
+    return DataSummary(pending=(KeptRows(rows, weights),))
 
 
 def assert_same_spectrum(stream, rows):
@@ -26,7 +26,7 @@ def assert_same_spectrum(stream, rows):
 
 
 def test_rows_are_kept_until_there_are_as_many_as_features():
-    stream = Stream()
+    stream = DataSummary()
     for count, row in enumerate(X[:7], 1):
         stream = stream.join(stream_of(row[None]))
         assert stream.n_pending == count
@@ -38,14 +38,14 @@ def test_rows_are_kept_until_there_are_as_many_as_features():
 
 @pytest.mark.parametrize("sizes", [(40,), (1,) * 40, (7, 1, 32), (8, 8, 8, 16), (3, 37), (39, 1)])
 def test_any_batches_give_the_same_spectrum(sizes):
-    stream = Stream()
+    stream = DataSummary()
     for batch in np.split(X, np.cumsum(sizes)[:-1]):
         stream = stream.join(stream_of(batch))
     assert_same_spectrum(stream, X)
 
 
 def test_sparse_and_dense_batches_mix():
-    stream = Stream()
+    stream = DataSummary()
     for place, batch in enumerate(np.split(X, [2, 5, 6, 20])):
         stream = stream.join(stream_of(sparse.csr_array(batch) if place % 2 else batch))
     assert_same_spectrum(stream, X)
@@ -57,10 +57,10 @@ def test_weighted_and_plain_batches_mix():
 
 
 def test_moments_join_rows_on_either_side():
-    moments = Stream(moments_of_rows(X[:20]))
+    moments = DataSummary(moments_of_rows(X[:20]))
     assert_same_spectrum(moments.join(stream_of(X[20:])), X)
     assert_same_spectrum(stream_of(X[20:]).join(moments), X)
-    assert_same_spectrum(moments.join(Stream(moments_of_rows(X[20:]))), X)
+    assert_same_spectrum(moments.join(DataSummary(moments_of_rows(X[20:]))), X)
 
 
 def test_joining_leaves_both_streams_as_they_were():
@@ -71,20 +71,20 @@ def test_joining_leaves_both_streams_as_they_were():
 
 def test_pending_rows_are_copies():
     batch = X[:3].copy()
-    stream = Stream().join(stream_of(batch))
+    stream = DataSummary().join(stream_of(batch))
     batch[:] = np.nan
     assert_same_spectrum(stream, X[:3])
 
 
 def test_an_empty_stream_changes_nothing():
-    assert Stream().is_empty
-    assert_same_spectrum(Stream().join(stream_of(X)), X)
-    assert_same_spectrum(stream_of(X).join(Stream()), X)
+    assert DataSummary().is_empty
+    assert_same_spectrum(DataSummary().join(stream_of(X)), X)
+    assert_same_spectrum(stream_of(X).join(DataSummary()), X)
 
 
 def test_a_matrix_over_the_limit_is_refused_with_its_size_and_a_remedy(monkeypatch):
     monkeypatch.setattr(core_stream, "MEMORY_LIMIT", 500)
-    stream = Stream()
+    stream = DataSummary()
     for row in X[:7]:
         stream = stream.join(stream_of(row[None]))
     with pytest.raises(MemoryError, match=r"8 x 8 numbers: 0.0 GB, over the limit .* spectrum='krylov'"):

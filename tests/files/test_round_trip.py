@@ -21,7 +21,7 @@ from files.parts import assert_round_trip, assert_same, copy_of
 from modae import LinearModularAutoencoder, ModularClassifierCV, NearestNeighborClassifier
 from modae.data.moments import moments_of_rows
 from modae.data.rows import KeptRows
-from modae.data.summary import Stream
+from modae.data.summary import DataSummary
 
 KINDS = list(parts.unfitted())
 FORMS = list(parts.inputs())
@@ -229,11 +229,11 @@ def test_without_being_asked_a_file_holds_no_sums():
 def test_moments_and_streams_are_files_too():
     moments = moments_of_rows(parts.X, np.ones(len(parts.X)))
     assert_same(vars(moments), vars(copy_of(moments)))
-    stream = Stream(moments).join(Stream(pending=(KeptRows(parts.X[:3], np.ones(3)),)))
+    stream = DataSummary(moments).join(DataSummary(pending=(KeptRows(parts.X[:3], np.ones(3)),)))
     loaded = copy_of(stream)
     assert_same(vars(stream.moments), vars(loaded.moments))
     assert_same(vars(stream.pending[0]), vars(loaded.pending[0]))
-    assert_same(vars(copy_of(Stream())), vars(Stream()))
+    assert_same(vars(copy_of(DataSummary())), vars(DataSummary()))
 
 
 def test_diversities_of_a_loaded_model():

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import modae
-from modae.data.summary import Stream
+from modae.data.summary import DataSummary
 from modae.streaming.checkpoints import StreamCheckpoint
 from strategies import metamorphic
 
@@ -225,8 +225,8 @@ def test_a_checkpoint_is_checked_as_any_file_is(tmp_path):
     path = tmp_path / "c"
     moments = modae.load(interrupted(path)).stream.moments
     with pytest.raises(modae.ModelFormatError, match="fingerprint: must be a dict of strings"):
-        modae.save(StreamCheckpoint(Stream(moments), 5, 12, {"a": 3}), path)
+        modae.save(StreamCheckpoint(DataSummary(moments), 5, 12, {"a": 3}), path)
     with pytest.raises(modae.ModelFormatError, match="n_features"):
-        modae.save(StreamCheckpoint(Stream(moments), 5, 11, {}), path)
+        modae.save(StreamCheckpoint(DataSummary(moments), 5, 11, {}), path)
     with pytest.raises(modae.ModelFormatError, match="n_rows"):
-        modae.save(StreamCheckpoint(Stream(moments), -1, 12, {}), path)
+        modae.save(StreamCheckpoint(DataSummary(moments), -1, 12, {}), path)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modae.data.rows import KeptRows, Rows
-from modae.data.summary import Stream
+from modae.data.summary import DataSummary
 from modae.utils.arrays import Array
 
 _CUMULATED = np.cumsum([exp(-1.0) / factorial(k) for k in range(18)])
@@ -48,27 +48,27 @@ def bootstrap_counts(seed: int, module: int, start: int, stop: int) -> NDArray[n
 class Resamples:
     """A stream of all rows, and one of the bootstrap sample of each module: they grow together."""
 
-    whole: Stream
-    samples: tuple[Stream, ...]
+    whole: DataSummary
+    samples: tuple[DataSummary, ...]
 
     @classmethod
     def of(cls, rows: Rows, seed: int, n_modules: int, start: int = 0) -> Resamples:
         """Resamples of rows of which the first has index ``start``: the rows, with counts as weights."""
         samples = (_sample(rows, seed, module, start) for module in range(n_modules))
-        return cls(Stream.of(rows), tuple(samples))
+        return cls(DataSummary.of(rows), tuple(samples))
 
     def join(self, other: Resamples) -> Resamples:
         """Resamples of all rows of both."""
         pairs = zip(self.samples, other.samples, strict=True)
         return Resamples(self.whole.join(other.whole), tuple(one.join(two) for one, two in pairs))
 
-    def of_module(self, module: int) -> Stream:
+    def of_module(self, module: int) -> DataSummary:
         """The sample of a module. One that draws no row at all takes every row once."""
         sample = self.samples[module]
         return self.whole if sample.is_empty else sample
 
 
-def _sample(rows: Rows, seed: int, module: int, start: int) -> Stream:
+def _sample(rows: Rows, seed: int, module: int, start: int) -> DataSummary:
     """The rows themselves, not copies: a count of 0 is a row that is not there."""
     counts: Array = bootstrap_counts(seed, module, start, start + rows.shape[0]).astype(np.float64)
-    return Stream(pending=(KeptRows(rows, counts),) if counts.any() else ())
+    return DataSummary(pending=(KeptRows(rows, counts),) if counts.any() else ())

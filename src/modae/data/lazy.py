@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from modae.data.devices import on_host
 from modae.data.rows import Rows
-from modae.data.summary import Stream
+from modae.data.summary import DataSummary
 from modae.data.validation import rows_of, weights_of
 from modae.utils.arrays import Array
 
@@ -138,11 +138,11 @@ def collect(
     *,
     reset: bool = True,
     upcast: bool = False,
-) -> Stream:
+) -> DataSummary:
     """The stream of all rows of X: what a linear model needs of its data."""
 
-    def stream(rows: Rows, weights: Array | None, start: int) -> Stream:
-        return Stream.of(rows, weights)
+    def stream(rows: Rows, weights: Array | None, start: int) -> DataSummary:
+        return DataSummary.of(rows, weights)
 
     return reduce_rows(X, estimator, stream, sample_weight, reset=reset, upcast=upcast)
 

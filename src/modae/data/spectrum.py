@@ -63,11 +63,13 @@ class Spectrum:
         return unit
 
     def leading(self, n_modules: int, n_components: int) -> Spectrum:
-        """The axes that matter, with fixed signs: min(M*H, rank), but H at least, to fill a module."""
+        """The axes that matter: min(M*H, rank), but H at least, to fill a module."""
         count = max(n_components, min(n_modules * n_components, self.rank))
         eigenvalues = np.zeros(count)
         eigenvalues[: len(self.eigenvalues)] = self.eigenvalues[:count]
-        axes = _signed(_extended(self.axes[:count], count))
+        axes = self.axes[:count]
+        if len(axes) < count:
+            axes = signed(_extended(axes, count))
         return replace(self, axes=axes, eigenvalues=eigenvalues)
 
     def components_for(self, fraction: float) -> int:
@@ -127,7 +129,7 @@ def spectrum_of_gram(kept: KeptRows, n_axes: int | None = None) -> Spectrum:
 
 
 def tidy(spectrum: Spectrum, dtype: Precision, cancelled: float = 0.0) -> Spectrum:
-    """A spectrum with what is round-off set to 0: what is left counts as the rank.
+    """A spectrum with fixed signs, and what is round-off set to 0: what is left counts as the rank.
 
     Round-off is about one unit in the last place of ``dtype`` for each of sqrt(D) independent errors,
     relative to the largest eigenvalue and to what was ``cancelled`` to find it. What is dropped goes
@@ -137,19 +139,17 @@ def tidy(spectrum: Spectrum, dtype: Precision, cancelled: float = 0.0) -> Spectr
     floor = float(np.finfo(dtype).eps) * np.sqrt(len(spectrum.mean)) * largest
     kept = np.where(spectrum.eigenvalues > floor, spectrum.eigenvalues, 0.0)
     dropped = float(np.maximum(spectrum.eigenvalues - kept, 0.0).sum())
-    return replace(spectrum, eigenvalues=kept, slack=spectrum.slack + dropped)
+    axes = signed(spectrum.axes)
+    return replace(spectrum, axes=axes, eigenvalues=kept, slack=spectrum.slack + dropped)
 
 
 def _extended(axes: Array, count: int) -> Array:
     """More orthonormal rows, orthogonal to the given ones, where a module needs more than there are."""
-    missing = count - len(axes)
-    if missing == 0:
-        return axes
     candidates = np.vstack([axes, np.eye(count, axes.shape[1])])
     return np.vstack([axes, np.linalg.qr(candidates.T)[0].T[len(axes) : count]])
 
 
-def _signed(axes: Array) -> Array:
+def signed(axes: Array) -> Array:
     """Each row with its largest entry positive."""
     largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
     return axes * np.where(largest < 0.0, -1.0, 1.0)

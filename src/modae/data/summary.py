@@ -27,7 +27,7 @@ EXACT_LIMIT = 5_000
 
 
 @dataclass(frozen=True, eq=False)
-class Stream:
+class DataSummary:
     """A summary that grows: adding rows gives a new one and leaves the old as it was.
 
     ``pending`` are rows not yet in ``moments``; there are fewer than D of them, except in a stream that
@@ -38,7 +38,7 @@ class Stream:
     pending: tuple[KeptRows, ...] = ()
 
     @classmethod
-    def of(cls, rows: Rows, weights: Array | None = None) -> Stream:
+    def of(cls, rows: Rows, weights: Array | None = None) -> DataSummary:
         """A stream of these rows, kept as they are, without those of weight 0."""
         if weights is not None and not weights.all():
             rows, weights = rows[weights > 0.0], weights[weights > 0.0]
@@ -61,32 +61,33 @@ class Stream:
         """Rows that are kept as they are."""
         return sum(kept.rows.shape[0] for kept in self.pending)
 
-    def join(self, other: Stream) -> Stream:
+    def join(self, other: DataSummary) -> DataSummary:
         """One stream of all rows of both. Rows that stay pending are copied: a caller may reuse his."""
-        longer = Stream(_merged(self.moments, other.moments), (*self.pending, *other.pending))
+        longer = DataSummary(_merged(self.moments, other.moments), (*self.pending, *other.pending))
         if longer.n_pending and longer.n_pending >= longer.pending[0].rows.shape[1]:
             return longer.as_moments()
         require_bytes(sum(part.nbytes for part in longer.pending), "keeping the rows takes")
         return replace(longer, pending=(*self.pending, *(part.copy() for part in other.pending)))
 
-    def as_moments(self) -> Stream:
+    def as_moments(self) -> DataSummary:
         """The same stream with no row pending."""
         if not self.pending:
             return self
         kept = gathered(self.pending)
         require_room(kept.rows.shape[1], "a sum over the rows")
         moments = replace(moments_of_rows(kept.rows, kept.weights), dtype=self.dtype)
-        return Stream(_merged(self.moments, moments))
+        return DataSummary(_merged(self.moments, moments))
 
-    def ready_for(self, n_axes: int | None, method: str) -> Stream:
-        """The same stream of one set of rows: moments if the covariance is the route, else the rows."""
+    def ready_for(self, n_modules: int, n_components: int | float, method: str) -> DataSummary:
+        """The same summary of one set of rows: moments if the covariance is the route, else the rows."""
         if self.moments is not None:
             return self
+        n_axes = n_modules * n_components if isinstance(n_components, int) else None
         n_features = self.pending[0].rows.shape[1]
         route = choose_route(self.n_pending, n_features, n_axes, method)
         return self.as_moments() if route == "covariance" else self
 
-    def owned(self) -> Stream | None:
+    def owned(self) -> DataSummary | None:
         """The same stream without references to a caller's arrays; None if a copy would be too large."""
         if sum(part.nbytes for part in self.pending) > MEMORY_LIMIT:
             return None
@@ -117,6 +118,17 @@ class Stream:
         if route == "gram":
             return spectrum_of_gram(kept, n_axes)
         return spectrum_of_moments(moments_of_rows(kept.rows, kept.weights), n_axes)
+
+    def leading_spectrum(
+        self, n_modules: int, n_components: int | float, method: str
+    ) -> tuple[Spectrum, int]:
+        """The axes that M modules of H components can use, and H: a share of the variance decides it."""
+        if isinstance(n_components, int):
+            whole = self.spectrum(n_modules * n_components, method)
+            return whole.leading(n_modules, n_components), n_components
+        whole = self.spectrum(None, method)
+        width = whole.components_for(n_components)
+        return whole.leading(n_modules, width), width
 
 
 def choose_route(n_rows: int, n_features: int, n_axes: int | None, method: str = "auto") -> str:

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from modae.data import rows_of
 from modae.deep.base import DeepModules, as_tuple
 from modae.linear.notebook import modules_text
-from modae.utils.arrays import Array, apart, side_by_side
+from modae.utils.arrays import Array
 from modae.utils.parameters import check_count, resolved_components
 
 
@@ -178,7 +178,7 @@ class ModularAutoencoder(TransformerMixin, DeepModules):
         -------
         codes : ndarray of shape (n_samples, n_modules * n_components)
         """
-        return side_by_side(self.transform_modules(X))
+        return np.hstack(list(self.transform_modules(X)))
 
     def transform_modules(self, X: Any) -> Array:
         """Codes of each module: the features for one member of an ensemble.
@@ -213,7 +213,7 @@ class ModularAutoencoder(TransformerMixin, DeepModules):
                 f"X must have n_modules * n_components = {width} columns, as transform returns them, "
                 f"got {codes.shape[1]}."
             )
-        return model.scaling.undo(model.decode(apart(codes, model.n_modules)), codes.dtype)
+        return model.scaling.undo(model.decode(np.stack(np.hsplit(codes, model.n_modules))), codes.dtype)
 
     def reconstruct_modules(self, X: Any) -> Array:
         """Reconstruction of X by each module alone.

@@ -22,6 +22,7 @@ from sklearn.model_selection import check_cv
 
 from modae.data.encoding import encode
 from modae.data.validation import take_rows
+from modae.ensembles.base import Routed
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.members import module_features, seeded, two_generators
 from modae.linear.autoencoder import LinearModularAutoencoder
@@ -66,12 +67,16 @@ class ModulesOfScores:
 
 @dataclass(frozen=True, eq=False)
 class PreparedFold:
-    """Training and test rows of a fold, or their scores, and an extractor for each candidate."""
+    """Training and test rows of a fold, or their scores, and an extractor for each candidate.
+
+    ``routed`` are the metadata of a fit, as the extractor and the members of the model asked for them.
+    """
 
     fold: Fold
     train: Any
     test: Any
     extractors: Sequence[Any]
+    routed: Routed
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,31 +120,26 @@ class Search:
     def _prepare(self, fold: Fold) -> PreparedFold:
         """Fit an extractor to the training rows that serves every candidate, and project the rows."""
         train, test = (take_rows(self.X, places) for places in fold)
+        routed = self.model._route(None if self.weights is None else self.weights[fold.train], {})
         part = self.model._part("extractor")
         if isinstance(part, FrozenEstimator):
             extractor = part
         else:
-            weights = None if self.weights is None else self.weights[fold.train]
-            params = self.model._route(weights, {})["extractor"].fit
             rng, _ = two_generators(self.model.random_state)
             extractor = seeded(clone(part), rng).set_params(**_largest(self.candidates, train.shape[1]))
-            extractor.fit(train, self.y[fold.train], **params)
+            extractor.fit(train, self.y[fold.train], **routed["extractor"].fit)
         rowwise = callable(self.scoring) or not isinstance(extractor, LinearModularAutoencoder)
         if rowwise:
             models = [extractor.with_params(**integer_overrides(each)) for each in self.candidates]
-            return PreparedFold(fold, train, test, [FrozenEstimator(model) for model in models])
-        whole, sizes, extractors = extractor._solved_model(), {}, []
-        for candidate in self.candidates:
-            size = integer_overrides(candidate)
-            diversity = size.pop("diversity")
-            key = tuple(size.values())
-            if key not in sizes:
-                sizes[key] = whole.with_settings(**size)
-            solution = sizes[key].with_settings(diversity=diversity).solution
-            extractors.append(ModulesOfScores(solution.encoders))
+            return PreparedFold(fold, train, test, [*map(FrozenEstimator, models)], routed)
+        whole = extractor._solved_model()
+        extractors = [
+            ModulesOfScores(whole.with_settings(**integer_overrides(each)).solution.encoders)
+            for each in self.candidates
+        ]
         axes = whole.spectrum.axes[None]
         scores = [encode(rows, whole.mean, axes) for rows in (train, test)]
-        return PreparedFold(fold, *scores, extractors)
+        return PreparedFold(fold, *scores, extractors, routed)
 
     def _try(self, place: int, prepared: PreparedFold) -> Outcome:
         """Members for one candidate, trained and tested on one fold."""
@@ -148,10 +148,8 @@ class Search:
         weights = None if self.weights is None else self.weights[test]
         params = {**self.model.get_params(deep=False), "extractor": extractor, "n_jobs": 1}
         model = ModularClassifier(**params)
-        # As the extractor and the members of the model asked for them: a frozen one asks for nothing.
-        routed = self.model._route(train_weights, {})
         features = module_features(extractor, prepared.train)
-        model._fit_to_features(features, self.y[train], train_weights, routed)
+        model._fit_to_features(features, self.y[train], train_weights, prepared.routed)
         features = module_features(extractor, prepared.test)
         ensemble, individual = model._accuracies(features, self.y[test], weights)
         score = ensemble

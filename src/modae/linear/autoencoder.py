@@ -11,8 +11,8 @@ from warnings import warn
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from modae.data import collect, columns_of
-from modae.data.summary import Stream
+from modae.data import collect, lazy_rows
+from modae.data.summary import DataSummary
 from modae.linear.model import SOLVERS, LinearModel, Settings, fitted
 from modae.linear.modules import LinearModules, Modules
 from modae.linear.notebook import CertifiedFigures
@@ -226,7 +226,6 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
         fresh = copy(self)  # a fit that fails leaves this model, and its columns, as they were
         summary = fresh._summarise(X, sample_weight, reset=True)
         settings = fresh._settings()
-        summary = summary.ready_for(settings.n_axes, settings.spectrum)
         model = LinearModel(settings, summary).solved()
         if model.settings.diversity == 0.0 and model.settings.n_modules > 1:
             warn(
@@ -236,7 +235,6 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
                 stacklevel=2,
             )
         model.warn_if_unfinished(stacklevel=2)
-        model.summary = summary.owned()
         fresh._model = model
         self.__dict__ = fresh.__dict__
         return self
@@ -277,7 +275,7 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
             if settings.spectrum == "krylov":
                 # Streams are summed exactly in any case; short ones are too short for Krylov.
                 settings = replace(settings, spectrum="auto")
-            seen = Stream() if before is None or before.summary is None else before.summary
+            seen = DataSummary() if before is None or before.summary is None else before.summary
             fresh._model = LinearModel(settings, seen.join(new), grows=True)
             self.__dict__ = fresh.__dict__
         return self
@@ -334,13 +332,12 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
         check_count("max_iter", self.max_iter)
         check_random_state(self.random_state)
 
-    def _summarise(self, X: Any, sample_weight: Any, *, reset: bool) -> Stream:
+    def _summarise(self, X: Any, sample_weight: Any, *, reset: bool) -> DataSummary:
         """The summary of the rows; names and number of the columns are kept if ``reset``."""
-        columns = columns_of(X)
-        if reset and columns is not X and columns.shape[1]:  # the rows are yet to be read
-            resolved_components(self.n_components, columns.shape[1])
+        lazy = lazy_rows(X)
+        if lazy is not None and reset and (width := lazy.columns().shape[1]):
+            resolved_components(self.n_components, width)  # said before the rows are read
         new = collect(X, self, sample_weight, reset=reset, upcast=self.upcast)
-        resolved_components(self.n_components, self.n_features_in_)
         if new.is_empty and reset:
             raise ValueError("sample_weight is zero for every row: there would be no data.")
         return new

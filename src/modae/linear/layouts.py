@@ -13,7 +13,7 @@ from modae.core.solution import ATTAINED, NOT_ATTAINABLE, UNDECIDED, Solution
 from modae.data.moments import Moments
 from modae.data.rows import KeptRows
 from modae.data.spectrum import Spectrum
-from modae.data.summary import Stream
+from modae.data.summary import DataSummary
 from modae.files.rules import (
     Choice,
     Count,
@@ -85,8 +85,8 @@ KEPT_ROWS = Layout(
 )
 
 STREAM = Layout(
-    "modae.core.Stream",
-    Stream,
+    "modae.DataSummary",
+    DataSummary,
     {"moments": Maybe(Record(MOMENTS)), "pending": Each(Record(KEPT_ROWS))},
 )
 

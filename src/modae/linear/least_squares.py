@@ -30,9 +30,9 @@ from scipy.sparse import issparse
 
 from modae.core.objective import Terms
 from modae.data.rows import BLOCK_BYTES, KeptRows, Rows, centred_product, mean_row
-from modae.data.spectrum import Spectrum
+from modae.data.spectrum import Spectrum, signed
 from modae.data.summary import MEMORY_LIMIT
-from modae.utils.arrays import Array, apart, side_by_side, swap
+from modae.utils.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def least_squares(
     explained, coefficients = solve(kept, row_mean, scaled, root)
     axes, eigenvalues = _target_axes(explained, max(rows.shape))
     total = float(np.vdot(scaled, scaled))
-    spectrum = Spectrum(target_mean, axes, eigenvalues, total)
+    spectrum = Spectrum(target_mean, signed(axes), eigenvalues, total)
     return LeastSquares(row_mean, coefficients, spectrum, root)
 
 
@@ -114,8 +114,8 @@ class Maps(NamedTuple):
     def predict_members(self, rows: Rows) -> Array:
         """Each map on each row, (M, n, T), in the precision of the rows."""
         flat = self.encoders.reshape(-1, self.encoders.shape[2])
-        codes = apart(centred_product(rows, self.row_mean, flat.T), len(self.encoders))
-        predictions = codes @ swap(self.decoders.astype(rows.dtype, copy=False))
+        codes = np.hsplit(centred_product(rows, self.row_mean, flat.T), len(self.encoders))
+        predictions: Array = np.stack(codes) @ self.decoders.astype(rows.dtype, copy=False).mT
         predictions += self.target_mean.astype(rows.dtype, copy=False)
         return predictions
 
@@ -130,10 +130,12 @@ class Maps(NamedTuple):
 def maps_of(base: LeastSquares, decoders: Array, encoders: Array) -> Maps:
     """Modules (M, K, H), (M, H, K) on the first principal axes of the fitted values, as maps of rows."""
     axes = base.spectrum.axes[: decoders.shape[1]]
-    flat = axes.T @ side_by_side(decoders)
+    flat = axes.T @ np.hstack(list(decoders))
     of_rows = encoders @ (axes @ base.coefficients)
     mean = flat @ of_rows.reshape(flat.shape[1], -1) / len(decoders)
-    return Maps(base.row_mean, base.spectrum.mean, apart(flat, len(decoders)), of_rows, mean)
+    return Maps(
+        base.row_mean, base.spectrum.mean, np.stack(np.hsplit(flat, len(decoders))), of_rows, mean
+    )
 
 
 def _solve_tall(kept: KeptRows, mean: Array, targets: Array, root: float) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ from modae.core.gradient import solve_gradient
 from modae.core.solution import ATTAINED, CLOSED, NOT_ATTAINABLE, Problem, Solution
 from modae.core.spectral import solve_spectral
 from modae.data.spectrum import Spectrum
-from modae.data.summary import Stream
+from modae.data.summary import DataSummary
 from modae.utils.arrays import Array, Precision
 
 SOLVERS: dict[str, Callable[..., Solution]] = {
@@ -48,12 +48,6 @@ class Settings:
     max_iter: int
     seed: int
 
-    @property
-    def n_axes(self) -> int | None:
-        """Principal axes that the modules can use; unknown while H depends on the spectrum."""
-        whole = isinstance(self.n_components, int)
-        return int(self.n_modules * self.n_components) if whole else None
-
 
 class UnsolvedError(ValueError, AttributeError):
     """The data seen so far have no model yet, for the reason given; ``hasattr`` is False."""
@@ -68,7 +62,7 @@ class LinearModel:
     Parameters
     ----------
     settings : Settings
-    summary : Stream or None
+    summary : DataSummary or None
         What is known of the data; None in a model that can take no more of them.
     spectrum : Spectrum or None
         The leading axes of the data, where they are known already.
@@ -81,7 +75,7 @@ class LinearModel:
     def __init__(
         self,
         settings: Settings,
-        summary: Stream | None = None,
+        summary: DataSummary | None = None,
         spectrum: Spectrum | None = None,
         dtype: Precision | None = None,
         *,
@@ -109,11 +103,11 @@ class LinearModel:
             settings, spectrum = self._settings, self._spectrum
             if spectrum is None:
                 assert self.summary is not None
-                whole = self.summary.spectrum(settings.n_axes, settings.spectrum)
-                if isinstance(settings.n_components, float):
-                    width = whole.components_for(settings.n_components)
-                    settings = replace(settings, n_components=width)
-                spectrum = whole.leading(settings.n_modules, int(settings.n_components))
+                asked = settings.n_modules, settings.n_components, settings.spectrum
+                summary = self.summary if self.grows else self.summary.ready_for(*asked)
+                spectrum, width = summary.leading_spectrum(*asked)
+                settings = replace(settings, n_components=width)
+                self.summary = summary if self.grows else summary.owned()
             variance = spectrum.total_variance * spectrum.variance_unit
             total = spectrum.total_variance or 1.0
             problem = Problem(

@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from modae.core.backfitting import random_modules
 from modae.core.objective import linear_terms
-from modae.utils.arrays import Array, swap
+from modae.utils.arrays import Array
 
 N_ROWS = 40
 
@@ -56,7 +56,7 @@ class Instance:
     @property
     def outputs(self) -> Array:
         """What each module makes of each row, (M, n, D)."""
-        return self.rows @ swap(self.decoders @ self.encoders)
+        return self.rows @ (self.decoders @ self.encoders).mT
 
     def loss(self, diversity: float) -> float:
         """E, in the form that does not cancel."""

@@ -25,7 +25,7 @@ from modae.core.objective import Terms, linear_gradient, linear_terms, output_te
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.reproduction.claims import Finding
 from modae.reproduction.instances import Instance, instances
-from modae.utils.arrays import Array, side_by_side
+from modae.utils.arrays import Array
 
 ROUND_OFF = 1e-12
 DIFFERENCES = 1e-8
@@ -128,7 +128,7 @@ def check_full_diversity_is_one_autoencoder(count: int) -> Iterator[Finding]:
     for instance in instances(count):
         n_modules, n_features, width = instance.shape
         # Eq. 1 at lam = 1 against A = [A_1 .. A_M] / M and B = [B_1; ..; B_M] put to work on the rows.
-        large_decoder = side_by_side(instance.decoders) / n_modules
+        large_decoder = np.hstack(list(instance.decoders)) / n_modules
         large_encoder = instance.encoders.reshape(-1, n_features)
         missed = np.square(instance.rows @ large_encoder.T @ large_decoder.T - instance.rows).sum(axis=1)
         difference = np.abs(output_terms(instance.outputs, instance.rows).loss(1.0) - missed)

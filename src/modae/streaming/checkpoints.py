@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from modae.data.summary import Stream
+from modae.data.summary import DataSummary
 from modae.files.rules import Count, Layout, Record, Sizes, require
 from modae.linear.layouts import STREAM
 
@@ -16,7 +16,7 @@ class StreamCheckpoint:
 
     Parameters
     ----------
-    stream : Stream
+    stream : DataSummary
         The sum of the rows so far.
     n_rows : int
         Rows that are in it.
@@ -25,7 +25,7 @@ class StreamCheckpoint:
         What must be the same for the sum to go on.
     """
 
-    stream: Stream
+    stream: DataSummary
     n_rows: int
     n_features: int
     fingerprint: dict[str, str]

@@ -9,7 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from modae.data.summary import Stream
+from modae.data.summary import DataSummary
 from modae.files.api import load, save
 from modae.sources.batches import Batches
 from modae.streaming.checkpoints import StreamCheckpoint
@@ -116,7 +116,7 @@ class WatchedBatches(Batches):
         self._move(start)
         return start, stream
 
-    def note(self, stop: int, summary: Stream) -> None:
+    def note(self, stop: int, summary: DataSummary) -> None:
         """One more batch is in the sum."""
         self._move(stop)
         if self._journal is not None:
