@@ -101,8 +101,8 @@ class _NearestNeighbor(BaseEstimator):
         check_choice("backend", self.backend, ("auto", "tree", "brute"))
         targets = self._targets(y)
         rows = X
-        if sample_weight is not None:
-            weights = weights_of(sample_weight, len(X))
+        weights = None if sample_weight is None else weights_of(sample_weight, len(X))
+        if weights is not None:
             if not weights.any():
                 raise ValueError("sample_weight is zero for every row: there would be no data.")
             rows, targets = X[weights > 0.0], targets[weights > 0.0]

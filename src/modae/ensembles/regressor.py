@@ -150,9 +150,10 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
             calibration = Calibration.of(prediction, y_held)
         fresh._publish(extractor, members)
         fresh._target_shape = y.shape[1:]
-        vars(fresh).pop("calibration_", None)  # of an earlier fit
         if calibration is not None:
             fresh.calibration_ = calibration
+        elif hasattr(fresh, "calibration_"):
+            del fresh.calibration_  # of an earlier fit
         warn_if_equal(extractor)
         self.__dict__ = fresh.__dict__
         return self

@@ -109,8 +109,9 @@ class Search:
     def run(self) -> list[list[Outcome]]:
         """For each candidate, its outcome on each fold."""
         with progress_bar("folds", len(self.folds), shown=self.verbose) as advance:
-            tasks = [(fold,) for fold in self.folds]
-            prepared = run_parallel(self._prepare, tasks, self.n_jobs, advance)
+            prepared = run_parallel(
+                self._prepare, [(fold,) for fold in self.folds], self.n_jobs, advance
+            )
         tasks = [(place, each) for place in range(len(self.candidates)) for each in prepared]
         with progress_bar("candidates", len(tasks), shown=self.verbose) as advance:
             outcomes = run_parallel(self._try, tasks, self.n_jobs, advance)
@@ -138,8 +139,8 @@ class Search:
             for each in self.candidates
         ]
         axes = whole.spectrum.axes[None]
-        scores = [encode(rows, whole.mean, axes) for rows in (train, test)]
-        return PreparedFold(fold, *scores, extractors, routed)
+        train, test = (encode(rows, whole.mean, axes) for rows in (train, test))
+        return PreparedFold(fold, train, test, extractors, routed)
 
     def _try(self, place: int, prepared: PreparedFold) -> Outcome:
         """Members for one candidate, trained and tested on one fold."""
