@@ -1,31 +1,27 @@
-r"""The mathematics: numpy and scipy only, arrays in, arrays out.
+r"""The mathematics: eigenvalues in, modules and a certificate out; numpy and scipy only.
 
-Read the files in this order; the docstring of each states what it does.
+Nothing here knows data, estimators, threads or the environment, and nothing warns. A solver is a function
+from a :class:`~modae.core.solution.Problem` (eigenvalues, M, H, diversity) to a
+:class:`~modae.core.solution.Solution` (modules in principal axes). It imports ``utils`` alone. Read the
+files in this order; the docstring of each states its step.
 
-=========================  =====================================================================
-file                       what it does
-=========================  =====================================================================
-``arrays``                 the array types, and the ways to lay a stack of matrices out
-``objective``              the loss in both forms, its two terms, its gradient
-``moments``                step 1: data become (n, mean, covariance) (``rows``: dense, sparse products)
-``spectrum``               step 2: moments become principal axes and eigenvalues
-``gram``                   step 2: the same for fewer rows than features, without a D x D matrix
-``krylov``                 step 2: its leading part for data too large for both, with a proven error
-                           (``covariance``: the operator; ``lanczos``: the iteration)
-``stream``                 the summary that grows: rows, then moments; which route to a spectrum
-``allocation``             step 3: eigenvalues become shares of the modules, and a lower bound
-``subspaces``              step 4: shares become M subspaces (``tight_frames``: Newton's method for it)
-``codecs``                 step 5: subspaces become encoders and decoders (``modules``: their answers)
-``polish``                 step 6: only where shares are out of reach (``attainability``: proofs of that)
-``solution``               the frozen problem and the frozen result of every solver
-``spectral``               steps 3 to 6 in one function: the default solver
-``backfitting``            Algorithm 1 of the paper: literal, and in principal axes
-``gradient``               batch gradient descent, the paper's rival
-``bootstrap``              counts of a bootstrap sample, for the baseline
-``regression``             other targets: the fitted values of least squares take the place of the data
-``devices``                rows that live in another namespace or on another device than NumPy's
-``distance_correlation``   how far the distances in one feature space tell those in another
-=========================  =====================================================================
+==================  ============================================================================
+file                what it does
+==================  ============================================================================
+``objective``       the loss in both forms, its terms, its gradient
+``allocation``      eigenvalues become shares of the modules, and a lower bound
+``attainability``   proofs that some shares are out of reach
+``frames``          shares become M subspaces
+``encoders``        subspaces become encoders and decoders
+``polish``          only where shares are out of reach: descent on the loss itself
+``solution``        what a solver is asked, and what it answers
+``spectral``        all of these in one function: the default solver
+``backfitting``     Algorithm 1 of the paper: literal, and in principal axes
+``gradient``        batch gradient descent, the paper's rival
+==================  ============================================================================
+
+What comes before, data that become moments and a spectrum, is in :mod:`modae.data`; what comes after,
+estimators that publish a solution, in :mod:`modae.linear`.
 
 Notation, from the paper to the code. A stack of matrices has the module as its first axis.
 
@@ -57,6 +53,6 @@ symbol                 meaning                              name                
 =====================  ===================================  ==========================  =============
 
 Other symbols are local: the docstring that uses one says what it is, and elsewhere the same letter may
-mean something else. So it is with S (in ``polish`` and ``regression``), with G (in ``tight_frames`` and
-``regression``), with Q and R (in ``polish`` and ``krylov``).
+mean something else. So it is with S (in ``polish`` and ``linear.least_squares``), with G (in
+``frames`` and ``linear.least_squares``), with Q and R (in ``polish`` and ``data.krylov``).
 """

@@ -1,1 +1,7 @@
-"""scikit-learn estimators over the core: validate, solve, publish."""
+"""Linear estimators in scikit-learn's style: they join the data and the core.
+
+``autoencoder``, ``bagging`` and ``regressor`` are the estimators, ``model`` the fitted state behind them,
+``modules`` what they make of rows, ``path`` their diversity path. A fit validates the rows, sums them up
+(``data``), solves (``core``) and publishes attributes. It imports ``utils``, ``core``, ``data``,
+``sources`` and, for the layouts of its files, ``files``.
+"""
