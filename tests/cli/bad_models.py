@@ -8,7 +8,7 @@ BAD_MODELS = [
     Bad("missing model", "predict nowhere.modae good.csv -o new.csv", ("nowhere.modae", "no such file")),
     Bad("not a model", "predict good.csv good.csv -o new.csv", ("good.csv", "modae")),
     Bad("a truncated model", "info cut.modae", ("cut.modae",)),
-    Bad("a flipped bit", "info flipped.modae", ("flipped.modae",)),
+    Bad("a flipped bit", "transform flipped.modae good.csv -o new.csv", ("flipped.modae",)),
     Bad(
         "a model without target",
         "predict features.modae good.csv -o new.csv",

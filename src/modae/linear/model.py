@@ -252,7 +252,7 @@ class LinearModel:
 
 def read_only(values: Array, dtype: Any = np.float64) -> Array:
     """The array in its precision, not to be changed by accident: models share them."""
-    published = np.ascontiguousarray(values, dtype=dtype)
+    published = np.ascontiguousarray(values, dtype=dtype).view()
     published.flags.writeable = False
     return published
 
