@@ -39,7 +39,7 @@ check: $(READY)  ## lint, format, types, layers, duplicated code
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_layers.py
-	$(BIN)/pylint --disable=all --enable=duplicate-code --min-similarity-lines=8 src benchmarks
+	$(BIN)/pylint --disable=all --enable=duplicate-code --min-similarity-lines=8 --ignore-patterns='.*[.]pyi$$' src benchmarks
 
 bench: $(READY)  ## speed, as ratios inside one run
 	@status=0; for part in $(BENCHMARKS); do $(BIN)/python -m benchmarks.$$part || status=1; done; exit $$status

@@ -21,7 +21,7 @@ from modae.data import devices
 from modae.data import rows as core_rows
 from modae.data.devices import DeviceArray, place_of
 from modae.data.moments import moments_of_rows
-from modae.utils.parallel import in_threads
+from modae.utils.parallel import run_parallel
 from strategies import data_sets, metamorphic
 
 DIGITS, LABELS = (part[:900] for part in load_digits(return_X_y=True))
@@ -360,7 +360,7 @@ def test_threads_know_of_dispatch(n_jobs):
     X = put(DIGITS, "strict", "device1")
     model = BaggingAutoencoder(5, 4, n_jobs=n_jobs, random_state=0).fit(X)
     assert_same_model(model, ESTIMATORS["bagging"]().fit(DIGITS), 1e-9)
-    seen = in_threads(lambda _: get_config()["array_api_dispatch"], [(0,), (1,)], n_jobs)
+    seen = run_parallel(lambda _: get_config()["array_api_dispatch"], [(0,), (1,)], n_jobs)
     assert seen == [True, True]
 
 

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from ensembles.parts import ColumnModules
 from modae import ModularClassifier
-from modae.utils.parallel import in_threads
+from modae.utils.parallel import run_parallel
 
 SEEN = []
 
@@ -64,7 +64,7 @@ def test_pools_are_restored_after_a_failure(four_threads):
         raise ZeroDivisionError("no")
 
     with pytest.raises(ZeroDivisionError):
-        in_threads(fail, [(k,) for k in range(4)], 2)
+        run_parallel(fail, [(k,) for k in range(4)], 2)
     assert pools() == four_threads
 
 
@@ -72,17 +72,17 @@ def test_a_limit_of_the_caller_is_not_raised(monkeypatch):
     """Who allows one thread (OMP_NUM_THREADS=1) does not get more because the machine has more cores."""
     monkeypatch.setattr("modae.utils.parallel.cpu_count", lambda: 8)
     with threadpool_limits(1):
-        seen = in_threads(lambda _: pools(), [(k,) for k in range(4)], 2)
+        seen = run_parallel(lambda _: pools(), [(k,) for k in range(4)], 2)
     assert all(threads == 1 for each in seen for threads in each)
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 3, -1])
 def test_results_come_in_order(n_jobs):
     tasks = [(k, 10) for k in range(25)]
-    assert in_threads(lambda a, b: a * b, tasks, n_jobs) == [10 * k for k in range(25)]
-    assert in_threads(lambda: 1, [], n_jobs) == []
+    assert run_parallel(lambda a, b: a * b, tasks, n_jobs) == [10 * k for k in range(25)]
+    assert run_parallel(lambda: 1, [], n_jobs) == []
 
 
 def test_jobs_do_run_at_the_same_time():
     meeting = Barrier(2, timeout=30)
-    assert sorted(in_threads(lambda _: meeting.wait(), [(0,), (1,)], 2)) == [0, 1]
+    assert sorted(run_parallel(lambda _: meeting.wait(), [(0,), (1,)], 2)) == [0, 1]

@@ -20,7 +20,7 @@ def info_command(options: Any, talk: Talk) -> CommandReport:
     if Path(path).is_dir():
         raise UserError(f"{path} is a folder, not a model.")
     told = describe(path)
-    summary = summary_of(path, told)
+    summary = told["summary"]
     report = CommandReport(data={"command": "info"})
     about = {name: value for name, value in told.items() if name not in ("notes", "summary")}
     report.say("file", f"{path}, {size(told['bytes'])}.", **about)
@@ -69,34 +69,3 @@ def say_model(summary: dict[str, Any], report: CommandReport) -> None:
         fitted_values = SimpleNamespace(**{f"{name}_": value for name, value in certificate.items()})
         numbers = {name: certificate[name] for name in ("loss", "lower_bound", "optimality_gap")}
         report.say("certificate", certificate_text(fitted_values), **numbers)
-
-
-def summary_of(path: str, told: dict[str, Any]) -> dict[str, Any]:
-    """What the header says of the model; where it says nothing, what the model itself says."""
-    if "summary" in told:
-        return dict(told["summary"])
-    from modae.files.api import load
-
-    if told["class"] == "StreamCheckpoint":
-        return {"model": {"rows": load(path).n_rows}}
-    from modae.cli.models import load_model
-
-    found = load_model(path)
-    parts, steps = found.parts, getattr(found.estimator, "steps", [("model", found.estimator)])
-    extractor, members = parts.extractor, getattr(parts.ensemble, "estimators_", None)
-    classes = getattr(parts.last, "classes_", None)
-    model: dict[str, Any] = {"modules": extractor.n_modules, "components": extractor.n_components_}
-    model |= {"diversity": parts.diversity, "member": type(members[0]).__name__ if members else ""}
-    if hasattr(extractor, "attainment_"):
-        names = ("loss", "objective", "lower_bound", "optimality_gap", "total_variance", "attainment")
-        known = [name for name in names if hasattr(extractor, f"{name}_")]
-        model["certificate"] = {name: getattr(extractor, f"{name}_") for name in known}
-    return {
-        "steps": [(name, type(step).__name__) for name, step in steps],
-        "n_features": int(found.first.n_features_in_),
-        "feature_names": None if found.names is None else list(found.names),
-        "predicts": hasattr(parts.last, "predict"),
-        "classes": None if classes is None else [str(label) for label in classes],
-        "notes": found.notes,
-        "model": model,
-    }

@@ -1,7 +1,7 @@
 r"""The mathematics: eigenvalues in, modules and a certificate out; numpy and scipy only.
 
-Nothing here knows data, estimators, threads or the environment, and nothing warns. A solver is a function
-from a :class:`~modae.core.solution.Problem` (eigenvalues, M, H, diversity) to a
+Nothing here knows data, estimators, threads or the environment, and nothing warns. A solver is a
+function from a :class:`~modae.core.solution.Problem` (eigenvalues, M, H, diversity) to a
 :class:`~modae.core.solution.Solution` (modules in principal axes). It imports ``utils`` alone. Read the
 files in this order; the docstring of each states its step.
 

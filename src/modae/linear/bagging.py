@@ -14,7 +14,7 @@ from modae.data.rows import Rows
 from modae.linear.model import fitted, read_only
 from modae.linear.modules import LinearModules, Modules
 from modae.utils.arrays import Array
-from modae.utils.parallel import in_threads
+from modae.utils.parallel import run_parallel
 from modae.utils.parameters import check_choice, check_count, check_flag, resolved_components
 
 
@@ -132,7 +132,7 @@ class BaggingAutoencoder(LinearModules):
         resamples = reduce_rows(X, fresh, resample, upcast=self.upcast, indexed=True)
         width = int(resolved_components(self.n_components, fresh.n_features_in_))
         tasks = [(module,) for module in range(self.n_modules)]
-        found = in_threads(module_axes, tasks, self.n_jobs)
+        found = run_parallel(module_axes, tasks, self.n_jobs)
         axes = np.array([each for each, _ in found])
         eigenvalues = np.array([each for _, each in found])
         dtype = resamples.whole.dtype

@@ -57,6 +57,3 @@ def _limited(function: Callable[..., Result], arguments: Sequence[Any], limit: i
 def _pools(n_modules: int) -> ThreadpoolController:
     """The pools of threads in this process. Looking for them takes long; imports may bring new ones."""
     return ThreadpoolController()
-
-
-in_threads = run_parallel
