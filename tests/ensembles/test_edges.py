@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_digits, load_iris
+from sklearn.frozen import FrozenEstimator
 
 from modae import (
     LinearModularAutoencoder,
@@ -128,6 +129,14 @@ def test_concurrent_batches_are_all_counted():
 
 
 def test_the_warning_of_equal_modules_reads_the_fitted_diversity():
-    model = ModularClassifier(LinearModularAutoencoder(3, 4, diversity=0.5))
+    equal = LinearModularAutoencoder(3, 4, diversity=0.5).fit(X).set_params(diversity=0.0)
     with pytest.warns(UserWarning, match="All modules are equal"):
-        model.fit(X, y)
+        ModularClassifier(FrozenEstimator(equal)).fit(X, y)
+
+
+def test_a_refit_to_too_few_columns_keeps_those_of_the_model():
+    model = LinearModularAutoencoder(3, 2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="n_components must be at most n_features = 1"):
+        model.fit(X[:, :1])
+    assert model.n_features_in_ == 4
+    assert model.transform(X).shape == (150, 6)

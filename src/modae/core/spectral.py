@@ -46,7 +46,7 @@ def solve_spectral(
     ('attained', [0.543, 0.311, 0.146])
     """
     subspaces = module_subspaces(problem.allocation, problem.n_modules, rng)
-    found = Found(subspaces.frames, *_encode(problem, subspaces.frames), subspaces.n_iter)
+    found = BestModules(subspaces.frames, *_encode(problem, subspaces.frames), subspaces.n_iter)
     history = [found.loss]
     if 0.0 < problem.diversity < 1.0:
         # Axes that no module uses stay unused in a descent: the second time noise sets them free.
@@ -65,7 +65,7 @@ def solve_spectral(
     )
 
 
-class Found(NamedTuple):
+class BestModules(NamedTuple):
     """The best modules so far."""
 
     frames: Array
@@ -76,8 +76,8 @@ class Found(NamedTuple):
 
 
 def _polished(
-    problem: Problem, found: Found, rng: np.random.Generator, noise: float, max_iter: int
-) -> Found:
+    problem: Problem, found: BestModules, rng: np.random.Generator, noise: float, max_iter: int
+) -> BestModules:
     """The modules after descent on the loss itself, if that made them better."""
     start = on_all_axes(found.frames, len(problem.eigenvalues))
     if noise > 0.0:
@@ -86,7 +86,7 @@ def _polished(
     n_iter = found.n_iter + end.n_iter
     encoders, loss = _encode(problem, end.frames)
     if loss < found.loss:
-        return Found(end.frames, encoders, loss, n_iter, end.converged)
+        return BestModules(end.frames, encoders, loss, n_iter, end.converged)
     return found._replace(n_iter=n_iter)
 
 
