@@ -2,6 +2,6 @@
 
 ``autoencoder``, ``bagging`` and ``regressor`` are the estimators, ``model`` is their fitted state,
 ``modules`` what they make of rows, ``path`` their diversity path. A fit validates the rows, sums them up
-(``data``), solves (``core``) and publishes attributes. It imports ``utils``, ``core``, ``data``,
-``sources`` and, for the layouts of its files, ``files``.
+(``data``), solves (``core``) and publishes attributes. It imports ``utils``, ``core``, ``data`` and,
+for the layouts of its files, ``files``.
 """

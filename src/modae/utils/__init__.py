@@ -1,5 +1,4 @@
-"""What every layer may use: array types, parameter checks, threads, text, atomic files, optional
-packages, versions.
+"""What every layer may use: parameter checks, parallel tasks, text, atomic files, optional packages.
 
-It imports no other layer of modae.
+It holds the types of arrays and the table of versions too, and imports no other layer of modae.
 """
