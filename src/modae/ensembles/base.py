@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import (
@@ -32,6 +33,8 @@ from modae.ensembles.members import (
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.notebook import KeyFigures
 from modae.utils.arrays import Array
+
+SIZES = ("n_modules", "n_components", "diversity")
 
 Routed = Mapping[str, Any]
 """For the extractor and each member, by name: ``.fit`` is what its ``fit`` gets."""
@@ -104,8 +107,15 @@ class EnsembleParameters(KeyFigures, BaseEstimator):
         listed = isinstance(self.estimator, (list, tuple))
         return [pair for pair in self.estimator if _is_pair(pair)] if listed else []
 
-    def _check_names(self) -> None:
-        """Members of a list are pairs with different names that are not parameters."""
+    def _check_parts(self, kind: str, is_kind: Callable[[Any], bool]) -> None:
+        """The extractor has modules; members are of the right kind, with names of their own."""
+        extractor = self._part("extractor")
+        if isinstance(extractor, type) or not hasattr(extractor, "transform_modules"):
+            raise TypeError(
+                "extractor must have a method transform_modules that returns one array of features for "
+                "each module, as LinearModularAutoencoder and BaggingAutoencoder do, got "
+                f"{extractor!r}."
+            )
         members = self._named_members()
         listed = isinstance(self.estimator, (list, tuple))
         if listed and len(members) < len(self.estimator):
@@ -121,6 +131,10 @@ class EnsembleParameters(KeyFigures, BaseEstimator):
                 "names of members must differ from each other and from the parameters "
                 f"{sorted(taken)}, and must not contain '__', got {bad[0]!r}."
             )
+        for name, member in self._named_parts():
+            if isinstance(member, type) or not hasattr(member, "get_params") or not is_kind(member):
+                which = "" if name == "estimator" else f" (member {name!r})"
+                raise ValueError(f"estimator must be a {kind} or a list of them, got {member!r}{which}.")
 
     def _part(self, name: str) -> Any:
         """A part, or its default, which asks for weights: nobody else could ask on its behalf."""
@@ -191,17 +205,36 @@ class ModularEnsemble(EnsembleParameters):
     Abstract: a subclass says what its default member is, and puts the members' answers together.
     """
 
+    n_modules: int | None
+    n_components: int | float | None
+    diversity: float | None
     n_jobs: int | None
     random_state: Any
 
-    def _fit_parts(self, X: Any, y: Any, routed: Routed) -> tuple[Any, list[Member]]:
+    def _new_extractor(self) -> Any:
+        """A copy of the extractor to be fitted, with sizes and diversity that were given here."""
+        extractor = self._part("extractor")
+        given = {name: getattr(self, name) for name in SIZES if getattr(self, name) is not None}
+        if isinstance(extractor, FrozenEstimator) or not given:
+            known: set[str] = set()
+        else:
+            known = set(extractor.get_params(deep=False))
+        strange = sorted(set(given) - known)
+        if strange:
+            raise ValueError(
+                f"{' and '.join(strange)} cannot be set on {type(extractor).__name__}, which is fitted "
+                "already or has no such parameter: leave it at None here."
+            )
+        return clone(extractor).set_params(**given)
+
+    def _fit_parts(self, X: Any, y: Any, routed: Routed) -> tuple[Any, Sequence[Array], list[Member]]:
         """Fit a copy of the extractor, then a member to the features of each module."""
         for_extractor, for_members = two_generators(self.random_state)
-        extractor = seeded(clone(self._part("extractor")), for_extractor)
+        extractor = seeded(self._new_extractor(), for_extractor)
         extractor = extractor.fit(X, y, **routed["extractor"].fit)
         features = module_features(extractor, X)
         check_consistent_length(features[0], y)
-        return extractor, self._fit_members(features, y, routed, for_members)
+        return extractor, features, self._fit_members(features, y, routed, for_members)
 
     def _fit_members(self, features: Sequence[Array], y: Any, routed: Routed, rng: Any) -> list[Member]:
         """A fitted member for the features of each module."""
@@ -218,6 +251,15 @@ class ModularEnsemble(EnsembleParameters):
         self.estimators_ = [member.estimator for member in members]
         self._member_names = [member.name for member in members]
         self.n_modules_ = len(members)
+
+    def _keep_columns(self, X: Any, extractor: Any) -> None:
+        """Number and names of the columns, as the extractor found them if it is one that tells."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            vars(self).pop(name, None)  # of an earlier fit
+            if hasattr(extractor, name):
+                setattr(self, name, getattr(extractor, name))
+        if not hasattr(extractor, "n_features_in_"):
+            validate_data(self, columns_of(X), skip_check_array=True)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")
@@ -236,10 +278,9 @@ class ModularEnsemble(EnsembleParameters):
     def _features(self, X: Any) -> Sequence[Array]:
         """Features of each module for new rows."""
         check_is_fitted(self)
-        # The extractor first: it knows best what is wrong with X.
-        features = module_features(self.extractor_, X)
-        validate_data(self, columns_of(X), reset=False, skip_check_array=True)
-        return features
+        if not hasattr(self.extractor_, "n_features_in_"):  # others compare the columns themselves
+            validate_data(self, columns_of(X), reset=False, skip_check_array=True)
+        return module_features(self.extractor_, X)
 
     def _members(self) -> list[Member]:
         named = zip(self._member_names, self.estimators_, strict=True)

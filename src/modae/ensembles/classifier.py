@@ -10,24 +10,37 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, is_classifier
 from sklearn.metrics import accuracy_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import Bunch
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from modae.data import by_rows, columns_of, gather, split_weights, weights_of
+from modae.data import by_rows, gather, split_weights, weights_of
 from modae.ensembles.base import ModularEnsemble, Routed, stacked
-from modae.ensembles.labels import TIE_BREAKS, VOTINGS, check_classes, check_labels
 from modae.ensembles.members import (
     Member,
     MemberError,
-    require_members,
-    require_modules,
     two_generators,
     warn_if_equal,
 )
 from modae.ensembles.neighbors import NearestNeighborClassifier
-from modae.ensembles.votes import Scores, decide, row_disagreement, vote_shares
+from modae.ensembles.votes import (
+    TIE_BREAKS,
+    VOTINGS,
+    Scores,
+    best_temperature,
+    check_classes,
+    check_labels,
+    decide,
+    row_disagreement,
+    softmax_shares,
+    vote_shares,
+)
 from modae.utils.arrays import Array, Indices
-from modae.utils.parameters import check_choice
+from modae.utils.parameters import check_choice, check_positive
+
+NEEDED = {"soft": "predict_proba", "decision": "decision_function"}
+"""The method that members need for a vote; in the order in which "auto" asks for it."""
 
 
 def _all_members_have(method: str, ensemble: Any) -> bool:
@@ -55,14 +68,25 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
     estimator : classifier or list of (name, classifier), default=None
         A copy is trained for each module; or one classifier for each module, with names by which their
         parameters are set. None means :class:`NearestNeighborClassifier`.
-    voting : {"hard", "soft"}, default="hard"
+    n_modules, n_components, diversity : int, int or float, float; default=None
+        Number and size of the modules, and how much they differ. None leaves it to the extractor; a
+        value overrides that of a copy of it.
+    voting : {"auto", "hard", "soft", "decision"}, default="auto"
         "hard": the class that most members predict; probabilities are shares of the votes.
         "soft": the class with the largest mean of the members' probabilities.
+        "decision": the class with the largest mean of the members' decision functions, for SVMs;
+        probabilities are their softmax.
+        "auto": "soft" if all members have probabilities, else "decision" if all have decision functions,
+        else "hard"; ``voting_`` says which.
     tie_break : {"probability", "prior", "first"}, default="probability"
         Between classes that tie: "probability" takes the one with the larger mean of the members'
         probabilities (if all members have them), then the one that is more frequent in the training
         data; "prior" starts with the latter. If that ties too, the first class in sorted order wins,
         which is all that "first" does.
+    calibration : {None, "cv"} or float, default=None
+        The temperature of "decision": mean decision functions are divided by it before the softmax.
+        "cv" finds the one with the smallest log loss, on rows held out in three folds, and fits the
+        members three times more for it; None means 1. It changes probabilities and never labels.
     n_jobs : int or None, default=None
         Members that are trained, or asked, at the same time, in threads that share the cores. The
         results do not depend on it.
@@ -78,6 +102,10 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
     classes_ : ndarray of shape (n_classes,)
     class_prior_ : ndarray of shape (n_classes,)
         Share of each class in the training data, weighted if ``sample_weight`` was given.
+    voting_ : {"hard", "soft", "decision"}
+        What ``voting`` stands for.
+    temperature_ : float
+        By which mean decision functions are divided; only with ``voting_="decision"``.
     n_modules_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
@@ -97,8 +125,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.model_selection import train_test_split
     >>> A, B, a, b = train_test_split(*load_digits(return_X_y=True), test_size=0.5, random_state=0)
-    >>> model = ModularClassifier(random_state=0).set_params(extractor__n_components=5)
-    >>> vote = model.set_params(extractor__diversity=0.75).fit(A, a)
+    >>> vote = ModularClassifier(n_components=5, diversity=0.75, random_state=0).fit(A, a)
     >>> print(f"{vote.member_scores(B, b).mean():.2f} alone, {vote.score(B, b):.2f} together")
     0.77 alone, 0.95 together
     """
@@ -108,15 +135,23 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         extractor: Any = None,
         estimator: Any = None,
         *,
-        voting: str = "hard",
+        n_modules: int | None = None,
+        n_components: int | float | None = None,
+        diversity: float | None = None,
+        voting: str = "auto",
         tie_break: str = "probability",
+        calibration: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.extractor = extractor
         self.estimator = estimator
+        self.n_modules = n_modules
+        self.n_components = n_components
+        self.diversity = diversity
         self.voting = voting
         self.tie_break = tie_break
+        self.calibration = calibration
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -142,19 +177,19 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         """
         check_choice("voting", self.voting, VOTINGS)
         check_choice("tie_break", self.tie_break, TIE_BREAKS)
-        self._check_names()
-        require_modules(self._part("extractor"))
-        require_members(self._named_parts(), "classifier", is_classifier)
+        if self.calibration not in (None, "cv"):
+            check_positive("calibration", self.calibration)
+        self._check_parts("classifier", is_classifier)
         X, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
         routed = self._route(sample_weight, params)
-        fresh = copy(self)  # a fit that fails leaves this model as it was
-        validate_data(fresh, columns_of(X), skip_check_array=True)
         y = check_labels(self, X, y)
-        classes, prior = self._classes_and_prior(y, weights_of(sample_weight, len(y)))
-        extractor, members = self._fit_parts(X, y, routed)
-        check_classes(members, classes)
-        fresh._publish(extractor, members)
-        fresh.classes_, fresh.class_prior_ = classes, prior
+        weights = weights_of(sample_weight, len(y))
+        extractor, features, members = self._fit_parts(X, y, routed)
+        fresh = copy(self)  # a fit that fails leaves this model as it was
+        fresh._keep_columns(X, extractor)
+        fresh._publish_vote(extractor, members, y, weights)
+        if fresh.voting_ == "decision" and self.calibration == "cv":
+            fresh.temperature_ = fresh._find_temperature(features, y, weights, routed)
         warn_if_equal(extractor)
         self.__dict__ = fresh.__dict__
         return self
@@ -164,18 +199,43 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
     ) -> Self:
         """Fit members to features that are there already: what a search does with each candidate."""
         members = self._fit_members(features, y, routed, two_generators(self.random_state)[1])
-        classes, prior = self._classes_and_prior(y, weights)
-        check_classes(members, classes)
-        self._publish(self.extractor, members)
-        self.classes_, self.class_prior_ = classes, prior
+        self._publish_vote(self.extractor, members, y, weights)
         return self
 
-    @staticmethod
-    def _classes_and_prior(y: np.ndarray, weights: Array | None) -> tuple[np.ndarray, Array]:
-        """The classes, and the share of each in the training data."""
+    def _publish_vote(
+        self, extractor: Any, members: list[Member], y: np.ndarray, weights: Array | None
+    ) -> None:
+        """Members, classes with their shares in the training data, and how the members vote."""
         classes, labels = np.unique(y, return_inverse=True)
+        check_classes(members, classes)
         totals = np.bincount(labels, weights=weights, minlength=len(classes))
-        return classes, totals / (totals.sum() or 1.0)
+        self._publish(extractor, members)
+        self.classes_, self.class_prior_ = classes, totals / (totals.sum() or 1.0)
+        self.voting_ = self.voting
+        if self.voting == "auto":
+            able = (name for name, method in NEEDED.items() if _all_members_have(method, self))
+            self.voting_ = next(able, "hard")
+        vars(self).pop("temperature_", None)
+        if self.voting_ == "decision":
+            self.temperature_ = 1.0 if self.calibration in (None, "cv") else float(self.calibration)
+
+    def _find_temperature(
+        self, features: Sequence[Array], y: np.ndarray, weights: Array | None, routed: Routed
+    ) -> float:
+        """The temperature with the smallest log loss on rows held out in three folds."""
+        scores, model = [], copy(self)
+        folds = list(StratifiedKFold(3).split(y, y))
+        for train, test in folds:
+            part = {
+                name: Bunch(fit={key: np.asarray(value)[train] for key, value in each.fit.items()})
+                for name, each in routed.items()
+            }
+            train_weights = None if weights is None else weights[train]
+            model._fit_to_features([each[train] for each in features], y[train], train_weights, part)
+            scores.append(model._mean_decisions([each[test] for each in features]))
+        order = np.argsort(np.concatenate([test for _, test in folds]))
+        labels = np.searchsorted(self.classes_, y)
+        return best_temperature(np.concatenate(scores)[order], labels, weights)
 
     @by_rows()
     def predict(self, X: Any) -> np.ndarray:
@@ -222,8 +282,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         -------
         scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
-        scores: Array = stacked(self._ask("decision_function", self._features(X))).mean(axis=0)
-        return scores
+        return self._mean_decisions(self._features(X))
 
     @by_rows(axis=1)
     def predict_members(self, X: Any) -> np.ndarray:
@@ -293,21 +352,25 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
 
     def _check_members(self, members: Sequence[Member]) -> None:
         for member in members:
-            if self.voting == "soft" and not hasattr(member.estimator, "predict_proba"):
+            needed = NEEDED.get(self.voting, "predict")
+            if not hasattr(member.estimator, needed):
                 raise ValueError(
-                    f"voting='soft' needs members with predict_proba, and {member} has none: use "
-                    "voting='hard', or wrap it in CalibratedClassifierCV."
+                    f"voting={self.voting!r} needs members with {needed}, and {member} has none: use "
+                    "voting='auto'."
                 )
 
-    def _accuracies(
-        self, features: Sequence[Array], y: np.ndarray, weights: Array | None
-    ) -> tuple[float, float]:
-        """Accuracy of the vote and mean accuracy of the members, from one round of predictions."""
+    def _losses(self, features: Sequence[Array], y: np.ndarray) -> tuple[Array, Array, Array | None]:
+        """Whether the vote errs on each row, the share of members that do, and decision functions."""
         votes = self._votes(features)
-        decision = self._decision(features, self._shares(features, votes))
-        right = self.classes_[np.vstack([decision, votes])] == y
-        shares = np.average(right, axis=1, weights=weights)
-        return float(shares[0]), float(shares[1:].mean())
+        decisions = self._mean_decisions(features) if self.voting_ == "decision" else None
+        winner = self._decision(features, self._shares(features, votes))
+        wrong = self.classes_[votes] != y
+        return (self.classes_[winner] != y).astype(float), wrong.mean(axis=0), decisions
+
+    @staticmethod
+    def _score_of(losses: Array, y: np.ndarray, weights: Array | None) -> float:
+        """Accuracy."""
+        return 1.0 - float(np.average(losses, weights=weights))
 
     def _decision(self, features: Sequence[Array], shares: Array) -> Indices:
         """Index of the class that wins."""
@@ -315,8 +378,10 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         return decide(shares, [breakers[name] for name in TIE_BREAKS[self.tie_break]])
 
     def _shares(self, features: Sequence[Array], votes: Indices | None = None) -> Array:
-        if self.voting == "soft":
+        if self.voting_ == "soft":
             return self._mean_probabilities(features)
+        if self.voting_ == "decision":
+            return softmax_shares(self._mean_decisions(features), self.temperature_)
         votes = self._votes(features) if votes is None else votes
         return vote_shares(votes, len(self.classes_))
 
@@ -333,6 +398,11 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
             )
         return votes
 
+    def _mean_decisions(self, features: Sequence[Array]) -> Array:
+        """Mean of the members' decision functions, (n,) for two classes, else (n, n_classes)."""
+        scores: Array = stacked(self._ask("decision_function", features)).mean(axis=0)
+        return scores
+
     def _mean_probabilities(self, features: Sequence[Array]) -> Array:
         total = np.zeros((len(features[0]), len(self.classes_)))
         for estimator, answer in zip(
@@ -343,7 +413,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
 
     def _breakers(self, features: Sequence[Array]) -> dict[str, Scores]:
         def probability(rows: Indices) -> Array:
-            if self.voting == "soft" or not _all_members_have("predict_proba", self):
+            if self.voting_ != "hard" or not _all_members_have("predict_proba", self):
                 return np.zeros((len(rows), len(self.classes_)))
             if all(type(each) is NearestNeighborClassifier for each in self.estimators_):
                 return np.zeros((len(rows), len(self.classes_)))  # they are the votes, which tie

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from modae.ensembles.classifier import ModularClassifier
-from modae.ensembles.conformal import Calibration
-from modae.ensembles.labels import TIE_BREAKS, VOTINGS
-from modae.ensembles.neighbors import NearestNeighborClassifier, NearestNeighborRegressor, NearestRow
-from modae.ensembles.regressor import AGGREGATES, ModularRegressor
+from modae.ensembles.neighbors import NearestNeighborClassifier, NearestNeighborRegressor, NearestRows
+from modae.ensembles.regressor import AGGREGATES, Calibration, ModularRegressor
 from modae.ensembles.tuning import ModularClassifierCV
+from modae.ensembles.votes import TIE_BREAKS, VOTINGS
 from modae.files.registry import layout_for
 from modae.files.rules import (
     Choice,
@@ -22,6 +21,7 @@ from modae.files.rules import (
     Each,
     Floats,
     Layout,
+    Maybe,
     Number,
     Numbers,
     Record,
@@ -67,7 +67,7 @@ FARTHEST = 1e150  # squares of distances between rows beyond it overflow float64
 
 NEAREST_ROW = Layout(
     "modae.NearestRow",
-    NearestRow,
+    NearestRows,
     {
         "rows": Floats("N", "D", minimum=-FARTHEST, maximum=FARTHEST),
         "backend": Choice(("tree", "brute")),
@@ -90,6 +90,7 @@ NEAREST_CLASSIFIER = Layout(
         "classes_": labels,
         "nearest_": Record(NEAREST_ROW),
         "targets_": Numbers(("N",), "i", minimum=0),
+        "weights_": Maybe(Floats("N", minimum=0.0)),
     },
     optional=OPTIONAL_NAMES,
     agree=_labels_in_range,
@@ -98,7 +99,12 @@ NEAREST_CLASSIFIER = Layout(
 NEAREST_REGRESSOR = Layout(
     "modae.NearestNeighborRegressor",
     NearestNeighborRegressor,
-    {**known_features(), "nearest_": Record(NEAREST_ROW), "targets_": targets},
+    {
+        **known_features(),
+        "nearest_": Record(NEAREST_ROW),
+        "targets_": targets,
+        "weights_": Maybe(Floats("N", minimum=0.0)),
+    },
     optional=OPTIONAL_NAMES,
     agree=lambda neighbor: require(len(neighbor.targets_), "there are no rows"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -17,7 +17,7 @@ from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
 
 EQUAL = 1e-9
-"""Modules whose outputs spread by less than this share of the variance are equal."""
+"""Shares of the modules this close to 0 or 1 count as none or all of them."""
 
 Generator = np.random.RandomState | None
 
@@ -108,31 +108,12 @@ def module_features(extractor: Any, X: Any) -> Sequence[Array]:
     return features
 
 
-def require_members(members: Named, kind: str, is_kind: Callable[[Any], bool]) -> None:
-    """Members of the right kind, or an error that names the one that is not."""
-    for name, member in members:
-        if isinstance(member, type) or not hasattr(member, "get_params") or not is_kind(member):
-            which = "" if name == "estimator" else f" (member {name!r})"
-            raise ValueError(f"estimator must be a {kind} or a list of them, got {member!r}{which}.")
-
-
-def require_modules(extractor: Any) -> None:
-    """An extractor that has modules, or an error that says what one is."""
-    if isinstance(extractor, type) or not hasattr(extractor, "transform_modules"):
-        raise TypeError(
-            "extractor must have a method transform_modules that returns one array of features for each "
-            f"module, as LinearModularAutoencoder and BaggingAutoencoder do, got {extractor!r}."
-        )
-
-
 def warn_if_equal(extractor: Any) -> None:
     """Say that modules which see everything cannot differ, whatever the diversity."""
-    spread, variance, diversity = (
-        getattr(extractor, name, None) for name in ("diversity_term_", "total_variance_", "diversity_")
-    )
-    if spread is None or variance is None or diversity is None:
+    shares, diversity = getattr(extractor, "allocation_", None), getattr(extractor, "diversity_", None)
+    if shares is None or diversity is None or diversity == 0.0 or extractor.n_modules == 1:
         return
-    if spread <= EQUAL * variance and diversity > 0.0 and extractor.n_modules > 1:
+    if np.minimum(shares, 1.0 - shares).max() <= EQUAL:  # all modules use an axis, or none does
         warn(
             "All modules are equal, so the ensemble gains nothing over one member: n_components is "
             f"{extractor.n_components_} for {extractor.n_features_in_} columns; lower it, or raise the "

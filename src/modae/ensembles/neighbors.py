@@ -1,4 +1,4 @@
-"""The default member: exact nearest neighbour, by a tree in few dimensions, by products in many."""
+"""The default member: exact nearest neighbours, by a tree in few dimensions, by products in many."""
 
 from __future__ import annotations
 
@@ -10,56 +10,59 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.spatial import cKDTree
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from modae.data.validation import FLOATS, refuse_masked, weights_of
 from modae.utils.arrays import Array, Indices
-from modae.utils.parameters import check_choice
+from modae.utils.parameters import check_choice, check_count
 
-TREE_LIMIT = 20
+TREE_LIMIT = 8
 """Features up to which a tree is faster, see :func:`choose_backend`."""
 
+BLOCK = 1 << 19
+"""Distances held at a time: few enough to stay in the cache of a processor."""
 
-def choose_backend(n_features: int) -> str:
-    """The backend that "auto" stands for.
 
-    ==========  =========  ==================================================================
-    features    backend    why
-    ==========  =========  ==================================================================
-    1 to 20     "tree"     scipy's k-d tree: 2 to 70 times faster than products up to ten features,
-                           and no slower, for the same number of cores, at twenty
-    21 and up   "brute"    scikit-learn's blocked products: a tree visits most of its leaves there, and
-                           is 5 times slower at fifty features and 48,000 rows
-    ==========  =========  ==================================================================
+def choose_backend(backend: str, n_features: int) -> str:
+    """The backend, or the one that "auto" stands for.
+
+    ==========  ==========  =================================================================
+    features    backend     why
+    ==========  ==========  =================================================================
+    1 to 8      "tree"      scipy's k-d tree visits few of its leaves
+    9 and up    "brute"     the time of products hardly grows with the features, that of a tree does
+    ==========  ==========  =================================================================
 
     Both are exact. The number of rows moves the border little, so it is not in the table.
     """
-    return "tree" if n_features <= TREE_LIMIT else "brute"
+    if backend == "auto":
+        return "tree" if n_features <= TREE_LIMIT else "brute"
+    check_choice("backend", backend, ("auto", "tree", "brute"))
+    return backend
 
 
-class NearestRow:
-    """Index of the nearest of some rows. The tree is built on first use and left out of files."""
+class NearestRows:
+    """Indices of the nearest of some rows. What a query needs is made on first use, and not stored."""
 
     def __init__(self, rows: Array, backend: str) -> None:
         self.rows = rows
-        self.backend = choose_backend(rows.shape[1]) if backend == "auto" else backend
+        self.backend = choose_backend(backend, rows.shape[1])
         self._tree: cKDTree | None = None
 
-    def of(self, queries: Array, n_jobs: int | None) -> Indices:
-        """The nearest row to each query, (n_queries,)."""
+    def of(self, queries: Array, count: int, n_jobs: int | None) -> Indices:
+        """The nearest rows to each query, the nearest first, (n_queries, count)."""
         if self.backend == "brute":
-            # Products cancel far from 0, where distances are small beside the rows.
-            centre = self.rows.mean(axis=0)
-            return pairwise_distances_argmin(queries - centre, self.rows - centre)
+            return nearest_by_products(self.rows, queries, count)
         if self._tree is None:
             self._tree = cKDTree(self.rows)
         # Neighbours in turn: they visit the same leaves, which are then still in the cache.
         order = cKDTree(queries).indices
-        nearest = np.empty(len(queries), dtype=np.intp)
-        nearest[order] = self._tree.query(queries[order], workers=effective_n_jobs(n_jobs))[1]
-        if len(nearest) and nearest.max() == len(self.rows):
+        nearest = np.empty((len(queries), count), dtype=np.intp)
+        nearest[order] = self._tree.query(
+            queries[order], k=list(range(1, count + 1)), workers=effective_n_jobs(n_jobs)
+        )[1]
+        if nearest.size and nearest.max() == len(self.rows):
             raise ValueError("X has entries so large that squares of distances overflow: scale it down.")
         return nearest
 
@@ -67,10 +70,46 @@ class NearestRow:
         return {**vars(self), "_tree": None}
 
 
+def nearest_by_products(rows: Array, queries: Array, count: int) -> Indices:
+    r"""The nearest rows to each query, exactly, from products in float32.
+
+    :math:`|q-f|^2=|q|^2+|f|^2-2\langle q,f\rangle`, around the mean of the rows and in units of the
+    largest entry, has an error below :math:`4(d+8)\,\epsilon\,(|q|+\max|f|)^2` in float32. Every row
+    within twice that of the best ones is compared again in float64: one, as a rule, or a few.
+    """
+    centre = rows.mean(axis=0, dtype=np.float64)
+    rows, queries = rows - centre, queries - centre
+    unit = max(np.abs(rows).max(), np.abs(queries).max(initial=0.0)) or 1.0
+    if not np.isfinite(unit):
+        raise ValueError("X has entries so large that distances overflow: scale it down.")
+    near, asked = ((each / unit).astype(np.float32) for each in (rows, queries))
+    squares = np.einsum("nd,nd->n", near, near)
+    lengths = np.sqrt(np.einsum("nd,nd->n", asked, asked)) + np.sqrt(squares.max())
+    doubt = 8.0 * (rows.shape[1] + 8) * np.finfo(np.float32).eps * lengths**2
+    turned = np.ascontiguousarray(-2.0 * near.T)
+    nearest = np.empty((len(asked), count), dtype=np.intp)
+    height = max(1, BLOCK // len(near))
+    for start in range(0, len(asked), height):
+        cut = slice(start, start + height)
+        distances = asked[cut] @ turned + squares
+        last = distances.min(axis=1) if count == 1 else np.partition(distances, count - 1)[:, count - 1]
+        query, row = np.nonzero(distances <= (last + doubt[cut])[:, None])
+        if len(query) > len(distances):
+            exact = np.square(queries[cut][query] - rows[row]).sum(axis=1)
+            order = np.lexsort((exact, query))
+            row = row[order]
+        starts = np.searchsorted(query, np.arange(len(distances)))
+        nearest[cut] = row[starts[:, None] + np.arange(count)]
+    return nearest
+
+
 class _NearestNeighbor(BaseEstimator):
     """What both estimators share. Abstract: a subclass says how targets are kept."""
 
-    def __init__(self, *, backend: str = "auto", n_jobs: int | None = None) -> None:
+    def __init__(
+        self, n_neighbors: int = 1, *, backend: str = "auto", n_jobs: int | None = None
+    ) -> None:
+        self.n_neighbors = n_neighbors
         self.backend = backend
         self.n_jobs = n_jobs
 
@@ -82,8 +121,7 @@ class _NearestNeighbor(BaseEstimator):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
-            A row of weight 0 is not there; of the others each counts once, as repeating a row does not
-            change what is nearest.
+            A row of weight 0 is not there. A row of weight 2 is two neighbours at the same distance.
 
         Returns
         -------
@@ -98,23 +136,30 @@ class _NearestNeighbor(BaseEstimator):
 
     def _fit_checked(self, X: Array, y: np.ndarray, sample_weight: Any = None) -> Self:
         """Keep rows that are known to be finite floats."""
-        check_choice("backend", self.backend, ("auto", "tree", "brute"))
-        targets = self._targets(y)
-        rows = X
-        weights = None if sample_weight is None else weights_of(sample_weight, len(X))
-        if weights is not None:
+        check_count("n_neighbors", self.n_neighbors)
+        targets, weights = self._targets(y), weights_of(sample_weight, len(X))
+        if weights is None:
+            rows = np.array(X)  # a copy: the caller may change his array
+        else:
             if not weights.any():
                 raise ValueError("sample_weight is zero for every row: there would be no data.")
-            rows, targets = X[weights > 0.0], targets[weights > 0.0]
+            present = weights > 0.0
+            rows, targets, weights = X[present], targets[present], weights[present]
         self.n_features_in_ = X.shape[1]
-        self.targets_ = targets
-        # Copies: the caller may change his arrays.
-        self.nearest_ = NearestRow(np.array(rows) if rows is X else rows, self.backend)
+        self.targets_, self.weights_ = targets, weights
+        self.nearest_ = NearestRows(rows, self.backend)
         return self
 
-    def _nearest_targets(self, queries: Array) -> np.ndarray:
-        nearest: np.ndarray = self.targets_[self.nearest_.of(queries, self.n_jobs)]
-        return nearest
+    def _neighbors(self, queries: Array) -> tuple[np.ndarray, Array]:
+        """Targets of the neighbours of each query, the nearest first, and their shares in the answer."""
+        count = min(int(self.n_neighbors), len(self.targets_))
+        places = self.nearest_.of(queries, count, self.n_jobs)
+        shares = np.ones(places.shape)
+        if self.weights_ is not None:
+            # So many rows as their weight says, until n_neighbors are there.
+            reached = np.cumsum(self.weights_[places], axis=1)
+            shares = np.diff(np.minimum(reached, self.n_neighbors), axis=1, prepend=0.0)
+        return self.targets_[places], shares / shares.sum(axis=1, keepdims=True)
 
     def _queries(self, X: Any) -> Array:
         check_is_fitted(self)
@@ -131,16 +176,18 @@ class _NearestNeighbor(BaseEstimator):
 
 
 class NearestNeighborClassifier(ClassifierMixin, _NearestNeighbor):
-    """The label of the nearest training row.
+    """The label of the nearest training row, or of most of the nearest ones.
 
-    The same answers as ``KNeighborsClassifier(1)``, faster in few dimensions, and with
-    ``sample_weight``. Where two rows are at exactly the same distance, it is not defined whose label is
-    taken, but it is the same one in every call.
+    The same answers as ``KNeighborsClassifier``, faster, and with ``sample_weight``. Where two rows are
+    at exactly the same distance, it is not defined whose label is taken, but it is the same one in every
+    call.
 
     Parameters
     ----------
+    n_neighbors : int, default=1
+        Rows that vote.
     backend : {"auto", "tree", "brute"}, default="auto"
-        How the nearest row is found; "auto" follows the table in
+        How the nearest rows are found; "auto" follows the table in
         :func:`modae.ensembles.neighbors.choose_backend`.
     n_jobs : int or None, default=None
         Threads of a query with a tree.
@@ -160,7 +207,7 @@ class NearestNeighborClassifier(ClassifierMixin, _NearestNeighbor):
     """
 
     def predict(self, X: Any) -> np.ndarray:
-        """Label of the nearest training row.
+        """Label of most of the neighbours; of labels that tie, the first.
 
         Parameters
         ----------
@@ -173,10 +220,10 @@ class NearestNeighborClassifier(ClassifierMixin, _NearestNeighbor):
         return self._predict_checked(self._queries(X))
 
     def _predict_checked(self, X: Array) -> np.ndarray:
-        return np.asarray(self.classes_[self._nearest_targets(X)])
+        return np.asarray(self.classes_[self._predict_proba_checked(X).argmax(axis=1)])
 
     def predict_proba(self, X: Any) -> Array:
-        """1 for the label of the nearest training row, 0 for the others.
+        """Shares of the neighbours with each label.
 
         Parameters
         ----------
@@ -189,7 +236,10 @@ class NearestNeighborClassifier(ClassifierMixin, _NearestNeighbor):
         return self._predict_proba_checked(self._queries(X))
 
     def _predict_proba_checked(self, X: Array) -> Array:
-        return np.eye(len(self.classes_))[self._nearest_targets(X)]
+        labels, shares = self._neighbors(X)
+        probabilities = np.zeros((len(labels), len(self.classes_)))
+        np.add.at(probabilities, (np.arange(len(labels))[:, None], labels), shares)
+        return probabilities
 
     def _validated(self, X: Any, y: Any) -> tuple[Array, np.ndarray]:
         X, y = validate_data(self, X, y, dtype=FLOATS)
@@ -202,10 +252,11 @@ class NearestNeighborClassifier(ClassifierMixin, _NearestNeighbor):
 
 
 class NearestNeighborRegressor(RegressorMixin, _NearestNeighbor):
-    """The target of the nearest training row; several targets at once if y has columns.
+    """The mean target of the nearest training rows; several targets at once if y has columns.
 
     Parameters
     ----------
+    n_neighbors : int, default=1
     backend : {"auto", "tree", "brute"}, default="auto"
     n_jobs : int or None, default=None
 
@@ -221,7 +272,7 @@ class NearestNeighborRegressor(RegressorMixin, _NearestNeighbor):
     """
 
     def predict(self, X: Any) -> Array:
-        """Target of the nearest training row.
+        """Mean target of the neighbours.
 
         Parameters
         ----------
@@ -231,10 +282,12 @@ class NearestNeighborRegressor(RegressorMixin, _NearestNeighbor):
         -------
         targets : ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
-        return self._nearest_targets(self._queries(X))
+        return self._predict_checked(self._queries(X))
 
     def _predict_checked(self, X: Array) -> Array:
-        return self._nearest_targets(X)
+        targets, shares = self._neighbors(X)
+        mean: Array = np.einsum("nk,nk...->n...", shares, targets)
+        return mean
 
     def _validated(self, X: Any, y: Any) -> tuple[Array, np.ndarray]:
         return validate_data(self, X, y, dtype=FLOATS, multi_output=True, y_numeric=True)

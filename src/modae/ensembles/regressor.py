@@ -1,9 +1,17 @@
-"""ModularRegressor: a mean of regressors, each on the features of one module."""
+r"""ModularRegressor: a mean of regressors, each on the features of one module.
+
+Its intervals are split-conformal: how far off were the predictions for rows that no member was trained
+on? With residuals :math:`r_1\le\dots\le r_n` of n rows held out, the interval of half-width :math:`r_k`,
+:math:`k=\lceil(n+1)c\rceil`, holds the target of a new row with probability of at least c, whatever the
+model and the distribution, as long as the rows are exchangeable. The probability is over new rows and
+over the rows held out; it is not promised for each region of the features.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,17 +19,15 @@ from sklearn.base import RegressorMixin, is_regressor
 from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from modae.data import by_rows, check_length, columns_of, gather, split_weights
+from modae.data import by_rows, check_length, gather, split_weights
 from modae.data.validation import refuse_masked
-from modae.ensembles.base import ModularEnsemble, require_in_memory, stacked
-from modae.ensembles.conformal import Calibration
+from modae.ensembles.base import ModularEnsemble, Routed, require_in_memory, stacked
 from modae.ensembles.members import (
     call_members,
     module_features,
-    require_members,
-    require_modules,
+    two_generators,
     warn_if_equal,
 )
 from modae.ensembles.neighbors import NearestNeighborRegressor
@@ -47,6 +53,9 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         A copy is trained for each module; or one regressor for each module, with names. None means
         :class:`NearestNeighborRegressor`. (Linear regressors on linear modules give one linear model
         again: see :class:`LinearModularRegressor`.)
+    n_modules, n_components, diversity : int, int or float, float; default=None
+        Number and size of the modules, and how much they differ. None leaves it to the extractor; a
+        value overrides that of a copy of it.
     aggregate : {"mean", "median"}, default="mean"
         How the predictions of the members become one.
     calibrate : float or None, default=None
@@ -88,6 +97,9 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         extractor: Any = None,
         estimator: Any = None,
         *,
+        n_modules: int | None = None,
+        n_components: int | float | None = None,
+        diversity: float | None = None,
         aggregate: str = "mean",
         calibrate: float | None = None,
         n_jobs: int | None = None,
@@ -95,6 +107,9 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
     ) -> None:
         self.extractor = extractor
         self.estimator = estimator
+        self.n_modules = n_modules
+        self.n_components = n_components
+        self.diversity = diversity
         self.aggregate = aggregate
         self.calibrate = calibrate
         self.n_jobs = n_jobs
@@ -120,17 +135,13 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         self
         """
         check_choice("aggregate", self.aggregate, AGGREGATES)
-        self._check_names()
-        require_modules(self._part("extractor"))
-        require_members(self._named_parts(), "regressor", is_regressor)
+        self._check_parts("regressor", is_regressor)
         X, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
         routed = self._route(sample_weight, params)
         calibration = None
-        fresh = copy(self)  # a fit that fails leaves this model as it was
-        validate_data(fresh, columns_of(X), skip_check_array=True)
-        y = self._check_targets(X, y)
+        y = check_targets(self, X, y)
         if self.calibrate is None:
-            extractor, members = self._fit_parts(X, y, routed)
+            extractor, _, members = self._fit_parts(X, y, routed)
         else:
             check_fraction("calibrate", self.calibrate)
             require_in_memory(X, "fit with calibrate")
@@ -143,11 +154,13 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
             train, held, y_train, y_held = train_test_split(
                 X, y, test_size=float(self.calibrate), random_state=seed
             )
-            extractor, members = self._fit_parts(train, y_train, routed)
+            extractor, _, members = self._fit_parts(train, y_train, routed)
             features = module_features(extractor, held)
             answers = call_members(members, "predict", features, self.n_jobs)
             prediction = AGGREGATES[self.aggregate](_in_shape(answers, y.shape[1:]), axis=0)
             calibration = Calibration.of(prediction, y_held)
+        fresh = copy(self)  # a fit that fails leaves this model as it was
+        fresh._keep_columns(X, extractor)
         fresh._publish(extractor, members)
         fresh._target_shape = y.shape[1:]
         if calibration is not None:
@@ -250,14 +263,30 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         members, y, weights = gather(self.predict_members(X)), gather(y), gather(sample_weight)
         return np.array([r2_score(y, each, sample_weight=weights) for each in members])
 
-    def _check_targets(self, X: Any, y: Any) -> Array:
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = gather(y)
-        refuse_masked("y", y)
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", copy=True)
-        check_length(X, y)
-        return y
+    def _fit_to_features(
+        self, features: Sequence[Array], y: Array, weights: Array | None, routed: Routed
+    ) -> Self:
+        """Fit members to features that are there already: what a search does with each candidate."""
+        members = self._fit_members(features, y, routed, two_generators(self.random_state)[1])
+        self._publish(self.extractor, members)
+        self._target_shape = y.shape[1:]
+        return self
+
+    def _losses(self, features: Sequence[Array], y: Array) -> tuple[Array, Array, None]:
+        """Squared error on each row, that of the members on average, and no decision functions."""
+        answers = _in_shape(self._ask("predict", features), self._target_shape)
+        errors = AGGREGATES[self.aggregate](answers, axis=0) - y
+        axes = tuple(range(1, np.ndim(y)))
+        each = np.square(answers - y).mean(axis=0)
+        return np.square(errors).sum(axis=axes), each.sum(axis=axes), None
+
+    @staticmethod
+    def _score_of(losses: Array, y: Array, weights: Array | None) -> float:
+        """R^2; for several targets, of all of them together."""
+        mean = np.average(y, axis=0, weights=weights)
+        spread = np.square(y - mean).reshape(len(y), -1).sum(axis=1)
+        total = np.average(spread, weights=weights)
+        return 1.0 - float(np.average(losses, weights=weights)) / float(total or 1.0)
 
     def _key_figures(self) -> dict[str, str]:
         held = len(self.calibration_.residuals) if hasattr(self, "calibration_") else 0
@@ -274,9 +303,55 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         return tags
 
 
+def check_targets(regressor: Any, X: Any, y: Any) -> Array:
+    """One target, or several, for each row of X; a copy, as the caller may change his array."""
+    if y is None:
+        name = type(regressor).__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    y = gather(y)
+    refuse_masked("y", y)
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", copy=True)
+    check_length(X, y)
+    return y
+
+
 def _in_shape(answers: Sequence[Any], target_shape: tuple[int, ...]) -> Array:
     """Answers of the members as one array, (M, n) or (M, n, n_targets).
 
     For one column of targets some regressors answer with a column, and some without.
     """
     return stacked([np.reshape(each, (len(each), *target_shape)) for each in answers])
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Absolute residuals of held-out rows, sorted, for each target: (n, n_targets)."""
+
+    residuals: Array
+
+    @classmethod
+    def of(cls, predictions: Array, targets: Array) -> Calibration:
+        """Residuals of predictions, (n,) or (n, n_targets)."""
+        residuals = np.abs(predictions - targets).reshape(len(targets), -1)
+        return cls(np.sort(residuals, axis=0))
+
+    def half_width(self, coverage: float) -> Array:
+        """Half-width of intervals with this coverage, (n_targets,).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from modae.ensembles.regressor import Calibration
+        >>> Calibration.of(np.zeros(9), np.arange(1.0, 10.0)).half_width(0.8)
+        array([8.])
+        """
+        count = len(self.residuals)
+        rank = int(np.ceil((count + 1) * coverage * (1.0 - 1e-15)))
+        if rank > count:
+            needed = int(np.ceil(coverage / (1.0 - coverage)))
+            raise ValueError(
+                f"coverage={coverage} needs at least {needed} rows held out, got {count}: raise "
+                "calibrate or lower the coverage."
+            )
+        width: Array = self.residuals[rank - 1]
+        return width

@@ -1,317 +1,274 @@
-"""ModularClassifierCV: the diversity, and the sizes if asked, by cross-validation."""
+"""A search over members, sizes and diversity by cross-validation: what both searches share."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Mapping
 from copy import copy
-from functools import partial
+from time import perf_counter
 from typing import Any, Self
+from warnings import warn
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone, is_classifier
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils.metaestimators import available_if
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, indexable
 
 from modae.data import rows_of, weights_of
-from modae.ensembles.base import EnsembleParameters, require_in_memory
-from modae.ensembles.classifier import ModularClassifier
-from modae.ensembles.labels import TIE_BREAKS, VOTINGS, check_labels
-from modae.ensembles.members import as_seed, require_members
-from modae.ensembles.neighbors import NearestNeighborClassifier
-from modae.ensembles.search import (
-    RULES,
-    Search,
-    choose,
-    integer_overrides,
-    make_candidates,
-    make_folds,
-    results_table,
-)
+from modae.ensembles.base import EnsembleParameters
+from modae.ensembles.families import AllColumns, Family, default_families
+from modae.ensembles.members import as_seed
+from modae.ensembles.search import Candidate, Trials, make_folds
 from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.utils.arrays import Array
-from modae.utils.parameters import check_choice
+from modae.linear.model import resolved_components
+from modae.utils.parameters import check_choice, check_count, check_diversity, check_positive
 from modae.utils.text import counted, percent
 
 DIVERSITIES = tuple(round(0.1 * step, 1) for step in range(11))
-"""Candidates where none are given: 0, 0.1, ..., 1."""
+"""Candidates for one kind of member where none are given: 0, 0.1, ..., 1."""
+
+RULES = ("best", "one_standard_error")
+
+SCREEN_FOLDS, FEW_MODULES, FINALISTS = 2, 8, 2
+"""Sizes and diversity are screened on two folds with few modules; the best two of a family race."""
+
+SPREAD = 10.0
+"""Columns are standardised if their deviations differ by more than this factor."""
 
 
-def _best_has(method: str, search: Any) -> bool:
-    return hasattr(getattr(search, "best_estimator_", None) or search._model(None, None), method)
+class ModularSearch(EnsembleParameters):
+    """What both searches share. Abstract: a subclass says what its ensemble and its targets are.
 
+    Left alone (``estimator="auto"``), a search goes from many cheap trials to few dear ones:
 
-class ModularClassifierCV(ClassifierMixin, EnsembleParameters):
-    """A :class:`ModularClassifier` whose diversity is chosen by cross-validation.
-
-    Diversity is what makes the ensemble better than its members, and how much is best depends on the
-    data. On each fold one decomposition serves every candidate, whatever its diversity and its sizes, so
-    the search costs little more than training the members.
-
-    Parameters
-    ----------
-    extractor : estimator with ``with_params``, default=None
-        None means :class:`LinearModularAutoencoder` as it comes. ``FrozenEstimator`` of a fitted one is
-        never fitted again: candidates come from its spectrum, so they can have no more components in all
-        than it kept.
-    estimator : classifier or list of (name, classifier), default=None
-        The members, as in :class:`ModularClassifier`.
-    diversities : sequence of float, default=None
-        Candidates; None means 0, 0.1, ..., 1.
-    n_modules, n_components : int or sequence of int, default=None
-        Candidates for the sizes; None keeps those of the extractor.
-    cv : int, splitter or iterable of (train, test), default=None
-        Folds; None means 5, stratified.
-    scoring : str, callable or None, default=None
-        What is maximised, as in ``GridSearchCV``; None means accuracy.
-    rule : {"best", "one_standard_error"}, default="best"
-        Take the candidate with the best mean score (of equal ones the first: fewest modules, then fewest
-        components, then least diversity, in the order given), or the simplest one (fewest components in
-        all, then least diversity) that is within one standard error of it.
-    voting, tie_break : str
-        As in :class:`ModularClassifier`.
-    n_jobs : int or None, default=None
-        Candidates that are tried at the same time, in threads.
-    random_state : int, RandomState instance or None, default=None
-        As in :class:`ModularClassifier`; the same for all candidates.
-    verbose : bool, default=False
-        Whether to show a progress bar (needs ``rich``).
-
-    Attributes
-    ----------
-    best_estimator_ : ModularClassifier
-        Fitted to all rows with the chosen parameters.
-    best_params_ : dict
-        Its ``n_modules``, ``n_components`` and ``diversity``.
-    best_index_ : int
-    best_score_ : float
-        Mean score of the chosen candidate.
-    cv_results_ : dict of arrays
-        For each candidate ``params``, ``param_...``, ``mean_test_score``, ``std_test_score``,
-        ``rank_test_score``; and, as ``split{k}_...``, ``mean_...`` and ``se_...`` (standard error over
-        the folds), ``test_score``, ``ensemble_error`` and ``individual_error``, the mean error of single
-        members.
-    classes_ : ndarray of shape (n_classes,)
-    n_splits_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only if the columns of X have names.
-
-    Examples
-    --------
-    >>> from modae import ModularClassifierCV
-    >>> from sklearn.datasets import load_digits
-    >>> X, y = load_digits(return_X_y=True)
-    >>> search = ModularClassifierCV(n_components=[5], random_state=0).fit(X[:1000], y[:1000])
-    >>> search.best_params_["diversity"], round(search.score(X[1000:], y[1000:]), 2)
-    (0.6, 0.9)
+    1. the own parameters of each family of members, on X itself, on two folds;
+    2. sizes and diversity of the modules for these, with few modules, on two folds;
+    3. for each family the best learner on X itself and the best two sizes, with all modules, in a race
+       over all folds: whatever is clearly worse than the best so far is dropped.
     """
 
-    def __init__(
-        self,
-        extractor: Any = None,
-        estimator: Any = None,
-        *,
-        diversities: Any = None,
-        n_modules: Any = None,
-        n_components: Any = None,
-        cv: Any = None,
-        scoring: Any = None,
-        rule: str = "best",
-        voting: str = "hard",
-        tie_break: str = "probability",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.extractor = extractor
-        self.estimator = estimator
-        self.diversities = diversities
-        self.n_modules = n_modules
-        self.n_components = n_components
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.voting = voting
-        self.tie_break = tie_break
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _task: str
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Try all candidates on all folds, and fit the chosen one to all rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            For the fits, as in :class:`ModularClassifier`, and for the scores.
-        groups : array-like of shape (n_samples,), optional
-            For a splitter that keeps groups together, such as ``GroupKFold``.
-
-        Returns
-        -------
-        self
-        """
-        check_choice("rule", self.rule, RULES)
-        check_choice("voting", self.voting, VOTINGS)
-        check_choice("tie_break", self.tie_break, TIE_BREAKS)
-        self._check_names()
+    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+        """Try the candidates, and fit the chosen one to all rows."""
+        start = perf_counter()
+        self._check_search()
         extractor = self._part("extractor")
-        require_with_params(extractor)
-        require_members(self._named_parts(), "classifier", is_classifier)
-        require_in_memory(X, "cross-validation")
         fresh = copy(self)  # a fit that fails leaves this model as it was
         rows = rows_of(X, fresh, reset=True)  # what is wrong with X is said here, and not by a fold
-        y = check_labels(self, X, y)
+        y = self._checked_targets(X, y)
         weights = weights_of(sample_weight, len(y))
         X, groups = indexable(X, groups)
-        diversities = DIVERSITIES if self.diversities is None else self.diversities
-        candidates = make_candidates(
-            extractor, fresh.n_features_in_, diversities, self.n_modules, self.n_components
-        )
-        folds = make_folds(self.cv, X, y, weights, groups)
+        families = self._families(len(y))
+        sizes = {name: self._sizes(family, rows.shape[1]) for name, family in families.items()}
+        folds = make_folds(self.cv, X, y, weights, groups, classes=self._task == "classification")
         # Frozen extractors and functions that score may look at names of columns.
         plain = type(extractor) is LinearModularAutoencoder and not callable(self.scoring)
-        seed = as_seed(self.random_state)
-        search = Search(
-            model=self._model(self.extractor, seed),
-            candidates=candidates,
+        trials = Trials(
+            model=self._ensemble(self.extractor, None, as_seed(self.random_state)),
             folds=folds,
             X=rows if plain else X,
             y=y,
             weights=weights,
+            scaled=self._is_scaled(rows, extractor),
+            largest=_largest([each for group in sizes.values() for each in group], rows.shape[1]),
             scoring=self.scoring,
             n_jobs=self.n_jobs,
-            verbose=bool(self.verbose),
+            deadline=None if self.time_budget is None else start + float(self.time_budget),
         )
-        table = results_table(candidates, search.run())
-        best = choose(table, self.rule)
-        overrides = candidates[best]
-        if isinstance(extractor, FrozenEstimator):
-            chosen = FrozenEstimator(extractor.with_params(**integer_overrides(overrides)))
+        if "" in families:
+            only = [Candidate("", families[""].member, {}, each) for each in sizes[""]]
+            trials.run(only, range(len(folds)))
         else:
-            chosen = clone(extractor).set_params(**overrides)
-        model = self._model(chosen, seed).fit(X, y, sample_weight)
-        fresh.cv_results_, fresh.best_index_, fresh.best_params_ = table, best, dict(overrides)
+            self._screen(trials, families, sizes)
+        table = trials.table()
+        best = self._choose(trials, table)
+        chosen = trials.tried[best]
+        fresh.cv_results_, fresh.best_index_, fresh.best_params_ = table, best, chosen.all_params
         fresh.best_score_ = float(table["mean_test_score"][best])
-        fresh.best_estimator_, fresh.classes_, fresh.n_splits_ = model, model.classes_, len(folds)
+        fresh.best_estimator_ = self._refit(trials, chosen, X, sample_weight)
+        fresh.n_splits_ = len(folds)
         self.__dict__ = fresh.__dict__
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Label that wins the vote of the chosen ensemble.
+    def _screen(
+        self, trials: Trials, families: Mapping[str, Family], sizes: Mapping[str, list[dict[str, Any]]]
+    ) -> None:
+        """Own parameters, then sizes and diversity, then a race of the best."""
+        folds = range(min(SCREEN_FOLDS, len(trials.folds)))
+        plain = {
+            name: [Candidate(name, family.on_columns(own), own) for own in family.variants()]
+            for name, family in families.items()
+        }
+        trials.run([each for group in plain.values() for each in group], folds)
+        best = {name: min(group, key=trials.error) for name, group in plain.items()}
+        members = {
+            name: clone(family.member).set_params(**best[name].params)
+            for name, family in families.items()
+        }
+        small = {
+            name: [
+                Candidate(name, members[name], best[name].params, {**each, "n_modules": few})
+                for each in group
+                for few in [min(each["n_modules"], FEW_MODULES)]
+            ]
+            for name, group in sizes.items()
+        }
+        trials.run([each for group in small.values() for each in group], folds)
+        finalists = list(best.values())
+        for name, group in small.items():
+            errors = [trials.error(each) for each in group]
+            finalists += [
+                Candidate(name, members[name], best[name].params, sizes[name][place])
+                for place in np.argsort(errors, kind="stable")[:FINALISTS]
+            ]
+        trials.race(finalists)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    def _choose(self, trials: Trials, table: dict[str, Any]) -> int:
+        """The best of those that were tried on most folds, or the simplest within a standard error.
 
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
+        The simplest is the one with the fewest components in all, then with the least diversity.
         """
-        return self._best().predict(X)
+        errors = np.array([trials.error(each) for each in trials.tried])
+        if np.isinf(errors).all():
+            raise ValueError("scoring gave NaN for every candidate: there is nothing to choose by.")
+        if np.isinf(errors).any():
+            warn(
+                f"{np.isinf(errors).sum()} of {len(errors)} candidates have the score NaN: they rank "
+                "last.",
+                UserWarning,
+                stacklevel=5,
+            )
+        errors[table["n_folds"] < table["n_folds"].max()] = np.inf
+        best = int(np.argmin(errors))
+        if self.rule == "best":
+            return best
+        good = np.flatnonzero(errors <= errors[best] + table["se_test_score"][best])
+        simple = []
+        for place in good:
+            sizes = trials.tried[place].sizes
+            size = 0 if sizes is None else sizes["n_modules"] * sizes["n_components"]
+            simple.append((size, 0.0 if sizes is None else sizes["diversity"]))
+        return int(good[min(range(len(good)), key=simple.__getitem__)])
 
-    def predict_proba(self, X: Any) -> Array:
-        """Shares of the votes, or mean probabilities, of the chosen ensemble.
+    def _refit(self, trials: Trials, best: Candidate, X: Any, sample_weight: Any) -> Any:
+        """The chosen candidate, fitted to all rows; a pipeline if the columns are standardised."""
+        extractor = self._part("extractor")
+        if best.sizes is None:
+            chosen: Any = AllColumns()
+        elif isinstance(extractor, FrozenEstimator):
+            chosen = FrozenEstimator(extractor.with_params(**_settled(best.sizes)))
+        else:
+            chosen = clone(extractor).set_params(**best.sizes)
+        model = self._ensemble(chosen, best.estimator, trials.model.random_state)
+        self._calibrate(model, trials, best)
+        if not trials.scaled:
+            return model.fit(X, trials.y, sample_weight)
+        scaler = StandardScaler(with_mean=not hasattr(X, "tocsr")).fit(X, sample_weight=trials.weights)
+        model.fit(scaler.transform(X), trials.y, sample_weight)
+        return Pipeline([("scale", scaler), ("model", model)])
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    def _families(self, n_rows: int) -> dict[str, Family]:
+        """The families to try, by name; one without a name if one kind of member was given."""
+        if isinstance(self.estimator, str):
+            return default_families(self._task, n_rows)
+        if isinstance(self.estimator, Mapping):
+            return {name: Family(each, grid, each) for name, (each, grid) in self.estimator.items()}
+        member, extractor = self._part("estimator"), self._part("extractor")
+        return {"": Family(member, {}, member, extractor.n_modules, (), DIVERSITIES)}
 
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-        """
-        return self._best().predict_proba(X)
+    def _sizes(self, family: Family, n_features: int) -> list[dict[str, Any]]:
+        """Candidates for the modules of a family, small ones first."""
+        if not family.diversities:
+            return []
+        extractor = self._part("extractor")
+        widths = family.widths(n_features)
+        if self.n_components is not None:
+            widths = _several(self.n_components)
+            for width in widths:
+                check_count("n_components", width)
+                resolved_components(width, n_features)
+        elif not widths or isinstance(extractor, FrozenEstimator):
+            own = getattr(extractor, "n_components_", None)
+            widths = [own or resolved_components(extractor.n_components, n_features)]
+        frozen = isinstance(extractor, FrozenEstimator)
+        counts = extractor.n_modules if frozen else family.n_modules
+        counts = _several(counts if self.n_modules is None else self.n_modules)
+        diversities = _several(family.diversities if self.diversities is None else self.diversities)
+        if not (counts and widths and diversities):
+            raise ValueError("diversities, n_modules and n_components must not be empty.")
+        for count in counts:
+            check_count("n_modules", count)
+        for diversity in diversities:
+            check_diversity(diversity)
+        turned = {"rotation": family.rotation} if family.shares and family.rotation else {}
+        return [
+            {
+                "n_modules": int(count),
+                "n_components": width if isinstance(width, float) else int(width),
+                "diversity": float(diversity),
+                **turned,
+            }
+            for count in counts
+            for width in widths
+            for diversity in diversities
+        ]
 
-    @available_if(partial(_best_has, "decision_function"))
-    def decision_function(self, X: Any) -> Array:
-        """Mean of the members' decision functions, if all members have one.
+    def _is_scaled(self, rows: Any, extractor: Any) -> bool:
+        """Whether columns are standardised: if asked, or if their deviations differ much."""
+        if isinstance(extractor, FrozenEstimator):
+            if self.scale is True:
+                raise ValueError("scale must be 'auto' or False with a frozen extractor, got True.")
+            return False
+        if self.scale != "auto":
+            return bool(self.scale)
+        deviations = np.sqrt(StandardScaler(with_mean=False).fit(rows).var_)
+        varying = deviations[deviations > 0.0]
+        return bool(len(varying)) and bool(varying.max() > SPREAD * varying.min())
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    def _check_search(self) -> None:
+        check_choice("rule", self.rule, RULES)
+        check_choice("scale", self.scale, ("auto", True, False))
+        if self.time_budget is not None:
+            check_positive("time_budget", self.time_budget)
+        extractor = self._part("extractor")
+        if isinstance(extractor, type) or not hasattr(extractor, "with_params"):
+            raise TypeError(
+                "extractor must have a method with_params, which gives models for other diversities "
+                "from one fit, as LinearModularAutoencoder does (or FrozenEstimator of a fitted one), "
+                f"got {extractor!r}: use GridSearchCV over an ensemble for others."
+            )
+        if isinstance(self.estimator, str):
+            check_choice("estimator", self.estimator, ("auto",))
+        elif isinstance(self.estimator, Mapping):
+            self._check_families()
+        else:
+            self._check_kind()
 
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
-        """
-        return self._best().decision_function(X)
+    def _check_families(self) -> None:
+        """Pairs of an estimator and a grid of its parameters, by name."""
+        for name, pair in self.estimator.items():
+            good = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], Mapping)
+            if not isinstance(name, str) or not good or not hasattr(pair[0], "get_params"):
+                raise ValueError(
+                    "estimator must be 'auto', a dict of name -> (estimator, grid), one estimator or a "
+                    f"list of (name, estimator), got {name!r}: {pair!r}."
+                )
+        if not self.estimator:
+            raise ValueError("estimator must name at least one family, got an empty dict.")
 
-    def predict_members(self, X: Any) -> np.ndarray:
-        """Label that each member of the chosen ensemble predicts.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_modules, n_samples)
-        """
-        return self._best().predict_members(X)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy of the vote of the chosen ensemble.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        score : float
-        """
-        return self._best().score(X, y, sample_weight)
-
-    def member_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """Accuracy of each member of the chosen ensemble alone.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        scores : ndarray of shape (n_modules,)
-        """
-        return self._best().member_scores(X, y, sample_weight)
-
-    def disagreement(self, X: Any) -> Array:
-        """Chance that two members of the chosen ensemble predict different labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        disagreement : ndarray of shape (n_samples,)
-        """
-        return self._best().disagreement(X)
+    def _call(self, method: str, X: Any, *args: Any) -> Any:
+        """A method of the chosen ensemble, for rows that are not standardised yet."""
+        check_is_fitted(self)
+        best = self.best_estimator_
+        if isinstance(best, Pipeline):
+            X, best = best[:-1].transform(X), best[-1]
+        return getattr(best, method)(X, *args)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")
-
-    def _best(self) -> ModularClassifier:
-        check_is_fitted(self)
-        best: ModularClassifier = self.best_estimator_
-        return best
-
-    def _model(self, extractor: Any, random_state: Any) -> ModularClassifier:
-        return ModularClassifier(
-            extractor,
-            self.estimator,
-            voting=self.voting,
-            tie_break=self.tie_break,
-            n_jobs=self.n_jobs,
-            random_state=random_state,
-        )
 
     def _key_figures(self) -> dict[str, str]:
         def error(name: str) -> str:
@@ -319,23 +276,51 @@ class ModularClassifierCV(ClassifierMixin, EnsembleParameters):
             return f"{percent(mean[self.best_index_])} ± {percent(spread[self.best_index_])}"
 
         tried = counted(len(self.cv_results_["params"]), "candidate")
+        chosen = ", ".join(f"{name} {value}" for name, value in self.best_params_.items())
         figures = {
-            "Chosen diversity": f"{self.best_params_['diversity']:g}, of {tried}",
-            "Error of the vote": f"{error('ensemble')}, over {counted(self.n_splits_, 'fold')}",
+            "Chosen": f"{chosen}; of {tried}",
+            "Error of the ensemble": f"{error('ensemble')}, over {counted(self.n_splits_, 'fold')}",
             "Error of one member": f"{error('individual')}, on average",
         }
-        return figures | self.best_estimator_._key_figures()
+        best = self.best_estimator_
+        return figures | (best[-1] if isinstance(best, Pipeline) else best)._key_figures()
 
-    @staticmethod
-    def _default_member() -> NearestNeighborClassifier:
-        return NearestNeighborClassifier()
+    @abstractmethod
+    def _ensemble(self, extractor: Any, estimator: Any, random_state: Any) -> Any:
+        """An ensemble with what was set here."""
+
+    @abstractmethod
+    def _check_kind(self) -> None:
+        """Whether members are classifiers, or regressors."""
+
+    @abstractmethod
+    def _checked_targets(self, X: Any, y: Any) -> np.ndarray:
+        """Labels or targets, one for each row."""
+
+    def _calibrate(self, model: Any, trials: Trials, best: Candidate) -> None:
+        """Set what only rows held out can tell."""
 
 
-def require_with_params(extractor: Any) -> None:
-    """An extractor whose one fit serves every candidate."""
-    if isinstance(extractor, type) or not hasattr(extractor, "with_params"):
-        raise TypeError(
-            "extractor must have a method with_params, which gives models for other diversities from "
-            "one fit, as LinearModularAutoencoder does (or FrozenEstimator of a fitted one), got "
-            f"{extractor!r}: use GridSearchCV over ModularClassifier for others."
-        )
+def _largest(sizes: list[dict[str, Any]], n_features: int) -> dict[str, int]:
+    """Sizes with which a fit keeps as many principal axes as the largest candidate needs.
+
+    One module with all of them: fitting that is a PCA and nothing more. Where the number of components
+    is a share of the variance, only the fit can tell it.
+    """
+    if all(isinstance(each["n_components"], int) for each in sizes):
+        n_axes = max(each["n_modules"] * each["n_components"] for each in sizes)
+        return {"n_modules": 1, "n_components": min(n_axes, n_features)}
+    return {"n_modules": max(each["n_modules"] for each in sizes)}
+
+
+def _settled(sizes: dict[str, Any]) -> dict[str, Any]:
+    """What to ask of a fitted extractor: a share of the variance was settled by its fit."""
+    return {
+        name: value
+        for name, value in sizes.items()
+        if name != "rotation" and not (name == "n_components" and isinstance(value, float))
+    }
+
+
+def _several(sizes: Any) -> list[Any]:
+    return list(sizes) if np.iterable(sizes) else [sizes]

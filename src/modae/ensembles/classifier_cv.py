@@ -1,0 +1,290 @@
+"""ModularClassifierCV: members, sizes and diversity by cross-validation."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, is_classifier
+from sklearn.utils.metaestimators import available_if
+
+from modae.data import by_rows
+from modae.ensembles.base import require_in_memory
+from modae.ensembles.classifier import ModularClassifier
+from modae.ensembles.neighbors import NearestNeighborClassifier
+from modae.ensembles.search import Candidate, Trials
+from modae.ensembles.tuning import ModularSearch
+from modae.ensembles.votes import TIE_BREAKS, VOTINGS, best_temperature, check_labels
+from modae.utils.arrays import Array
+from modae.utils.parameters import check_choice
+
+
+def _best_has(method: str, search: Any) -> bool:
+    return hasattr(getattr(search, "best_estimator_", None), method)
+
+
+class ModularClassifierCV(ClassifierMixin, ModularSearch):
+    """A :class:`ModularClassifier` whose members, sizes and diversity are chosen by cross-validation.
+
+    Left alone it tries nearest neighbours, SVMs, linear models and trees as members, modules of several
+    sizes and diversities for each, and each of these learners on X itself: an ensemble is chosen only
+    where it is better. It starts with few folds and few modules for many candidates, and lets the best
+    race over all folds. On each fold one decomposition serves every candidate.
+
+    Parameters
+    ----------
+    extractor : estimator with ``with_params``, default=None
+        None means :class:`LinearModularAutoencoder` as it comes. ``FrozenEstimator`` of a fitted one is
+        never fitted again: candidates come from its spectrum, so they can have no more components in all
+        than it kept.
+    estimator : "auto", dict, classifier or list of (name, classifier), default="auto"
+        "auto" tries several kinds of members. A dict ``name -> (classifier, grid)`` says which, and which
+        of their own parameters are tuned. One classifier, a list with one for each module, or None
+        (nearest neighbours) are used as they are, and only sizes and diversity are searched: then all
+        candidates are tried on all folds.
+    diversities : sequence of float, default=None
+        Candidates; None means 0.5, 0.8, 0.95 and 1, or, for one kind of member, 0, 0.1, ..., 1.
+    n_modules, n_components : int or sequence of int, default=None
+        Candidates for the sizes; None leaves them to the search, or, for one kind of member, to the
+        extractor.
+    cv : int, splitter or iterable of (train, test), default=None
+        Folds; None means 5, stratified.
+    scoring : str, callable or None, default=None
+        What is maximised, as in ``GridSearchCV``; None means accuracy.
+    rule : {"best", "one_standard_error"}, default="best"
+        Take the candidate with the best mean score (of equal ones the first), or the simplest one (fewest
+        components in all, then least diversity) that is within one standard error of it.
+    scale : {"auto", True, False}, default="auto"
+        Whether to standardise the columns, inside each fold; ``best_estimator_`` is then a pipeline.
+        "auto" does if their deviations differ by more than ten times. Sparse columns are not centred.
+    time_budget : float or None, default=None
+        Seconds after which no new trial begins; the best so far is then fitted to all rows. Results with a
+        budget depend on the speed of the machine.
+    voting, tie_break : str
+        As in :class:`ModularClassifier`.
+    n_jobs : int or None, default=None
+        Candidates that are tried at the same time, in threads. The results do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        As in :class:`ModularClassifier`; the same for all candidates.
+
+    Attributes
+    ----------
+    best_estimator_ : ModularClassifier, or Pipeline that ends in one
+        Fitted to all rows with the chosen parameters.
+    best_params_ : dict
+        ``n_modules``, ``n_components`` and ``diversity``; if several kinds of members were tried, their
+        ``family`` and own parameters, and no sizes where the learner on X itself was the best.
+    best_index_ : int
+    best_score_ : float
+        Mean score of the chosen candidate.
+    cv_results_ : dict of arrays
+        For each candidate ``params``, ``param_...``, ``mean_test_score``, ``std_test_score``,
+        ``rank_test_score``, ``n_folds`` on which it was tried; and, as ``split{k}_...``, ``mean_...`` and
+        ``se_...`` (standard error over the folds), ``test_score``, ``ensemble_error``,
+        ``individual_error`` (the mean error of single members), ``fit_time`` and ``score_time``.
+    classes_ : ndarray of shape (n_classes,)
+    n_splits_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the columns of X have names.
+
+    Examples
+    --------
+    >>> from modae import ModularClassifierCV, NearestNeighborClassifier
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> search = ModularClassifierCV(estimator=NearestNeighborClassifier(), n_components=[5], random_state=0)
+    >>> search = search.fit(X[:1000], y[:1000])
+    >>> search.best_params_["diversity"], round(search.score(X[1000:], y[1000:]), 2)
+    (0.6, 0.9)
+    """
+
+    _task = "classification"
+
+    def __init__(
+        self,
+        extractor: Any = None,
+        estimator: Any = "auto",
+        *,
+        diversities: Any = None,
+        n_modules: Any = None,
+        n_components: Any = None,
+        cv: Any = None,
+        scoring: Any = None,
+        rule: str = "best",
+        scale: Any = "auto",
+        time_budget: float | None = None,
+        voting: str = "auto",
+        tie_break: str = "probability",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.extractor = extractor
+        self.estimator = estimator
+        self.diversities = diversities
+        self.n_modules = n_modules
+        self.n_components = n_components
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.scale = scale
+        self.time_budget = time_budget
+        self.voting = voting
+        self.tie_break = tie_break
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Try the candidates on the folds, and fit the chosen one to all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            For the fits, as in :class:`ModularClassifier`, and for the scores.
+        groups : array-like of shape (n_samples,), optional
+            For a splitter that keeps groups together, such as ``GroupKFold``.
+
+        Returns
+        -------
+        self
+        """
+        check_choice("voting", self.voting, VOTINGS)
+        check_choice("tie_break", self.tie_break, TIE_BREAKS)
+        require_in_memory(X, "cross-validation")
+        self._search(X, y, sample_weight, groups)
+        self.classes_ = self.best_estimator_.classes_
+        return self
+
+    @by_rows()
+    def predict(self, X: Any) -> np.ndarray:
+        """Label that wins the vote of the chosen ensemble.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        return self._call("predict", X)
+
+    @by_rows()
+    def predict_proba(self, X: Any) -> Array:
+        """Shares of the votes, or mean probabilities, of the chosen ensemble.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        return self._call("predict_proba", X)
+
+    @available_if(partial(_best_has, "decision_function"))
+    @by_rows()
+    def decision_function(self, X: Any) -> Array:
+        """Mean of the members' decision functions, if all members have one.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        return self._call("decision_function", X)
+
+    @by_rows(axis=1)
+    def predict_members(self, X: Any) -> np.ndarray:
+        """Label that each member of the chosen ensemble predicts.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_modules, n_samples)
+        """
+        return self._call("predict_members", X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of the vote of the chosen ensemble.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        score : float
+        """
+        return float(self._call("score", X, y, sample_weight))
+
+    def member_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """Accuracy of each member of the chosen ensemble alone.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        scores : ndarray of shape (n_modules,)
+        """
+        return self._call("member_scores", X, y, sample_weight)
+
+    @by_rows()
+    def disagreement(self, X: Any) -> Array:
+        """Chance that two members of the chosen ensemble predict different labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        disagreement : ndarray of shape (n_samples,)
+        """
+        return self._call("disagreement", X)
+
+    def _ensemble(self, extractor: Any, estimator: Any, random_state: Any) -> ModularClassifier:
+        return ModularClassifier(
+            extractor,
+            estimator,
+            voting=self.voting,
+            tie_break=self.tie_break,
+            n_jobs=self.n_jobs,
+            random_state=random_state,
+        )
+
+    def _checked_targets(self, X: Any, y: Any) -> np.ndarray:
+        return check_labels(self, X, y)
+
+    def _calibrate(self, model: Any, trials: Trials, best: Candidate) -> None:
+        """The temperature of mean decision functions, from the rows of the folds."""
+        found = trials.outcomes[best]
+        if all(outcome.decisions is not None for outcome in found.values()):
+            tested = np.concatenate([trials.folds[place][1] for place in found])
+            scores = np.concatenate([outcome.decisions for outcome in found.values()])
+            labels = np.unique(trials.y, return_inverse=True)[1][tested]
+            weights = None if trials.weights is None else trials.weights[tested]
+            model.set_params(calibration=best_temperature(scores, labels, weights))
+
+    def _check_kind(self) -> None:
+        self._check_parts("classifier", is_classifier)
+
+    @staticmethod
+    def _default_member() -> NearestNeighborClassifier:
+        return NearestNeighborClassifier()
