@@ -21,11 +21,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import spectra
 from modae.core.backfitting import solve_backfitting
-from modae.core.encoders import best_encoders
+from modae.core.frames import best_encoders
 from modae.core.gradient import solve_gradient
-from modae.core.polish import polish
-from modae.core.solution import ATTAINED, NOT_ATTAINABLE, UNDECIDED, Problem
-from modae.core.spectral import solve_spectral
+from modae.core.objective import ATTAINED, NOT_ATTAINABLE, UNDECIDED, Problem
+from modae.core.spectral import polish, solve_spectral
 
 MODULES = (1, 2, 3, 4, 5, 10, 20)
 COMPONENTS = (1, 3, 10)

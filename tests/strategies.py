@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from modae.core.solution import Problem
+from modae.core.objective import Problem
 
 # The same examples on every machine, and no limit on the time of one.
 metamorphic = settings(deadline=None, max_examples=40, derandomize=True)

@@ -15,7 +15,7 @@ _HOMES = {
     "LinearModularRegressor": "modae.linear.regressor",
     "ModelFormatError": "modae.files.errors",
     "ModularClassifier": "modae.ensembles.classifier",
-    "ModularClassifierCV": "modae.ensembles.tuning",
+    "ModularClassifierCV": "modae.ensembles.classifier_cv",
     "ModularRegressor": "modae.ensembles.regressor",
     "NearestNeighborClassifier": "modae.ensembles.neighbors",
     "NearestNeighborRegressor": "modae.ensembles.neighbors",
@@ -31,7 +31,7 @@ _HOMES = {
     "open_batches": "modae.sources.batches",
     "report": "modae",
     "save": "modae.files.api",
-    "show_versions": "modae.utils.versions",
+    "show_versions": "modae.utils.extras",
     "transform_stream": "modae.streaming.transforming",
 }
 """Public name -> the module that defines it; public folders are defined by modae itself."""

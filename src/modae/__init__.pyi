@@ -22,6 +22,6 @@ from modae.sources.batches import Batches as Batches
 from modae.sources.batches import open_batches as open_batches
 from modae.streaming.fitting import fit_stream as fit_stream
 from modae.streaming.transforming import transform_stream as transform_stream
-from modae.utils.versions import show_versions as show_versions
+from modae.utils.extras import show_versions as show_versions
 
 __version__: str

@@ -13,7 +13,7 @@ from modae.cli.errors import UserError
 from modae.cli.preprocessing import scale_ratio
 from modae.cli.tables import TypedTable
 from modae.cli.training import Sample, TrainingData, as_labels, set_target, survey
-from modae.ensembles.labels import stratified
+from modae.ensembles.votes import stratified
 from modae.sources.opening import source_of
 from modae.sources.source import ColumnSelection
 

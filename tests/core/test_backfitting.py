@@ -5,9 +5,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from modae.core.backfitting import backfit, random_modules, solve_backfitting, update_module
-from modae.core.encoders import best_encoders
-from modae.core.objective import linear_terms
-from modae.core.solution import Problem
+from modae.core.frames import best_encoders
+from modae.core.objective import Problem, linear_terms
 from modae.core.spectral import solve_spectral
 from oracles import algorithm_1, random_frames, random_rotation
 from strategies import metamorphic, problems, seeds

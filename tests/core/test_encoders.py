@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modae.core.encoders import best_encoders, canonical
-from modae.core.frames import mean_projector
+from modae.core.frames import best_encoders, canonical, mean_projector
 from modae.core.objective import linear_terms
 from oracles import encoders_by_least_squares, random_frames
 from strategies import metamorphic, seeds

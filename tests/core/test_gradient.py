@@ -4,8 +4,7 @@ from hypothesis import given, settings
 
 from modae.core.backfitting import random_modules
 from modae.core.gradient import descend, solve_gradient
-from modae.core.objective import linear_gradient, linear_terms
-from modae.core.solution import Problem
+from modae.core.objective import Problem, linear_gradient, linear_terms
 from modae.core.spectral import solve_spectral
 from strategies import metamorphic, problems, seeds
 

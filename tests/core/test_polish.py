@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modae.core.encoders import best_encoders
+from modae.core.frames import best_encoders
 from modae.core.objective import linear_terms
-from modae.core.polish import on_all_axes, perturbed, polish, reduced_loss
+from modae.core.spectral import on_all_axes, perturbed, polish, reduced_loss
 from oracles import finite_differences, projectors, random_frames
 from strategies import metamorphic, seeds
 

@@ -6,7 +6,7 @@ from hypothesis import given
 
 from modae.core.backfitting import random_modules, solve_backfitting
 from modae.core.gradient import solve_gradient
-from modae.core.solution import ATTAINED, NOT_ATTAINABLE, UNDECIDED, Problem, conclude
+from modae.core.objective import ATTAINED, NOT_ATTAINABLE, UNDECIDED, Problem, conclude
 from modae.core.spectral import solve_spectral
 from oracles import loss_by_loops, random_rotation, rows_with_spectrum
 from strategies import metamorphic, problems, seeds

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modae.core.solution import ATTAINED, NOT_ATTAINABLE, Problem
+from modae.core.objective import ATTAINED, NOT_ATTAINABLE, Problem
 from modae.core.spectral import solve_spectral
 from modae.data.moments import moments_of_rows
 from modae.data.spectrum import spectrum_of_moments

@@ -17,10 +17,9 @@ from sklearn.utils.estimator_checks import check_array_api_input, check_array_ap
 
 import modae
 from modae import BaggingAutoencoder, LinearModularAutoencoder, LinearModularRegressor, ModularClassifier
-from modae.data import devices
 from modae.data import rows as core_rows
-from modae.data.devices import DeviceArray, place_of
 from modae.data.moments import moments_of_rows
+from modae.data.rows import DeviceArray, place_of
 from modae.utils.parallel import run_parallel
 from strategies import data_sets, metamorphic
 
@@ -88,13 +87,13 @@ def assert_same_model(model, expected, rtol):
 @pytest.fixture
 def brought(monkeypatch):
     """Shapes of all arrays that are brought to the host."""
-    shapes, fetch = [], devices._to_numpy
+    shapes, fetch = [], core_rows._to_numpy
 
     def spy(values, xp):
         shapes.append(tuple(values.shape))
         return fetch(values, xp)
 
-    monkeypatch.setattr(devices, "_to_numpy", spy)
+    monkeypatch.setattr(core_rows, "_to_numpy", spy)
     return shapes
 
 

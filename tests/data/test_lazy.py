@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from modae import LinearModularAutoencoder, ModularClassifierCV
-from modae.data.lazy import LAZY_ROWS, LazyRows, lazy_rows
 from modae.data.moments import moments_of_rows
 from modae.data.summary import DataSummary
+from modae.data.validation import LAZY_ROWS, LazyRows, lazy_rows
 
 
 class Sums:

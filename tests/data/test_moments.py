@@ -6,8 +6,8 @@ from scipy import sparse
 from scipy.sparse import csc_array, csr_array
 
 from modae.data import rows as rows_module
-from modae.data.devices import HOST
 from modae.data.moments import Moments, column_sums, moments_of_rows
+from modae.data.rows import HOST
 from oracles import moments_in_long_double
 from strategies import data_sets, metamorphic
 

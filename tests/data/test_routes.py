@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from modae.data import summary as core_stream
-from modae.data.rows import KeptRows
+from modae.data.spectrum import KeptRows
 from modae.data.summary import EXACT_LIMIT, MEMORY_LIMIT, DataSummary, choose_route
 
 LONG = 10**6

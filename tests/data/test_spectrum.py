@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 
 from modae.data.moments import moments_of_rows
-from modae.data.rows import KeptRows
-from modae.data.spectrum import Spectrum, spectrum_of_gram, spectrum_of_moments
+from modae.data.spectrum import KeptRows, Spectrum, spectrum_of_gram, spectrum_of_moments
 from oracles import moments_in_long_double, random_rotation, rows_with_spectrum
 from strategies import data_sets, metamorphic, seeds
 

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from modae.data import summary as core_stream
 from modae.data.moments import moments_of_rows
-from modae.data.rows import KeptRows
+from modae.data.spectrum import KeptRows
 from modae.data.summary import DataSummary, choose_route, gathered
 
 X = np.random.default_rng(0).standard_normal((40, 8)) * 0.8 ** np.arange(8) + 3.0

@@ -6,16 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from modae.core.solution import Problem
+from modae.core.objective import Problem
 from modae.core.spectral import solve_spectral
 from modae.data import covariance, krylov
 from modae.data import rows as core_rows
 from modae.data.covariance import CentredData
-from modae.data.krylov import equal_values, leading_basis, spectrum_by_krylov, spectrum_in_basis
-from modae.data.lanczos import BlockLanczos
+from modae.data.krylov import (
+    BlockLanczos,
+    equal_values,
+    leading_basis,
+    spectrum_by_krylov,
+    spectrum_in_basis,
+)
 from modae.data.moments import moments_of_rows
-from modae.data.rows import KeptRows
-from modae.data.spectrum import spectrum_of_gram, spectrum_of_moments
+from modae.data.spectrum import KeptRows, spectrum_of_gram, spectrum_of_moments
 
 rng = np.random.default_rng(0)
 DECAYING = rng.standard_normal((120, 90)) * 0.85 ** np.arange(90) + 1.0

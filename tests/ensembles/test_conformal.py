@@ -14,7 +14,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 
 from modae import LinearModularAutoencoder, ModularRegressor
-from modae.ensembles.conformal import Calibration
+from modae.ensembles.regressor import Calibration
 from strategies import metamorphic
 
 PERCENT = st.integers(1, 99)

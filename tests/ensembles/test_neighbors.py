@@ -109,8 +109,8 @@ def test_a_file_holds_no_tree_and_answers_the_same():
 
 
 def test_the_table_of_backends_at_its_limit():
-    assert choose_backend(1) == choose_backend(10) == choose_backend(TREE_LIMIT) == "tree"
-    assert choose_backend(TREE_LIMIT + 1) == choose_backend(784) == "brute"
+    assert all(choose_backend("auto", width) == "tree" for width in (1, 5, TREE_LIMIT))
+    assert all(choose_backend("auto", width) == "brute" for width in (TREE_LIMIT + 1, 784))
     for width, backend in ((TREE_LIMIT, "tree"), (TREE_LIMIT + 1, "brute")):
         X, y, _ = data(width)
         assert NearestNeighborClassifier().fit(X, y).nearest_.backend == backend
@@ -154,3 +154,46 @@ def test_distances_that_overflow_are_refused():
     model = NearestNeighborClassifier().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="overflow"):
         model.predict([[1e200]])
+
+
+@pytest.mark.parametrize("backend", ["tree", "brute"])
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_several_neighbours_answer_as_in_scikit_learn(backend, count):
+    rng = np.random.default_rng(3)
+    X, Q = rng.standard_normal((200, 12)), rng.standard_normal((50, 12))
+    y = rng.integers(4, size=200)
+    ours = NearestNeighborClassifier(count, backend=backend).fit(X, y)
+    theirs = KNeighborsClassifier(count).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(Q), theirs.predict_proba(Q))
+    np.testing.assert_array_equal(ours.predict(Q), theirs.predict(Q))
+    targets = rng.standard_normal((200, 2))
+    ours = NearestNeighborRegressor(count, backend=backend).fit(X, targets)
+    theirs = KNeighborsRegressor(count).fit(X, targets)
+    np.testing.assert_allclose(ours.predict(Q), theirs.predict(Q))
+
+
+@pytest.mark.parametrize("count", [1, 3, 5])
+def test_weights_are_repetitions(count):
+    rng = np.random.default_rng(4)
+    X, Q, y = rng.standard_normal((60, 3)), rng.standard_normal((40, 3)), rng.integers(3, size=60)
+    weights = rng.integers(4, size=60)
+    weighted = NearestNeighborClassifier(count).fit(X, y, sample_weight=weights)
+    repeated = NearestNeighborClassifier(count).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_allclose(weighted.predict_proba(Q), repeated.predict_proba(Q))
+
+
+@pytest.mark.parametrize("n_features", [2, 10, 30])
+@pytest.mark.parametrize("backend", ["tree", "brute"])
+def test_rows_of_two_far_clusters_find_themselves(n_features, backend):
+    """Products alone would lose distances of 1 beside lengths of 1e8."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((400, n_features))
+    X[200:] += 1e8
+    numbers = np.arange(400.0)
+    model = NearestNeighborRegressor(backend=backend).fit(X, numbers)
+    np.testing.assert_array_equal(model.predict(X), numbers)
+
+
+def test_more_neighbours_than_rows_are_all_rows():
+    model = NearestNeighborRegressor(5).fit([[0.0], [1.0]], [5.0, 7.0])
+    assert model.predict([[0.9]]) == [6.0]

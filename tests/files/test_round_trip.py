@@ -20,7 +20,7 @@ from files import parts
 from files.parts import assert_round_trip, assert_same, copy_of
 from modae import LinearModularAutoencoder, ModularClassifierCV, NearestNeighborClassifier
 from modae.data.moments import moments_of_rows
-from modae.data.rows import KeptRows
+from modae.data.spectrum import KeptRows
 from modae.data.summary import DataSummary
 
 KINDS = list(parts.unfitted())

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 import oracles
-from modae.core.solution import Problem
+from modae.core.objective import Problem
 from modae.core.spectral import solve_spectral
 from modae.linear import least_squares as regression
 from modae.linear.least_squares import least_squares, maps_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import modae
-from modae.utils import versions
+from modae.utils import extras as versions
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 

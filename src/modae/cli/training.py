@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from modae.cli.errors import UserError
 from modae.cli.tables import TypedTable
-from modae.ensembles.labels import stratified
+from modae.ensembles.votes import stratified
 from modae.sources.batch import Batch
 from modae.sources.frames import missing_in
 from modae.sources.source import ColumnSelection

@@ -1,21 +1,19 @@
 r"""The mathematics: eigenvalues in, modules and a certificate out; numpy and scipy only.
 
 Nothing here knows data, estimators, threads or the environment, and nothing warns. A solver is a
-function from a :class:`~modae.core.solution.Problem` (eigenvalues, M, H, diversity) to a
-:class:`~modae.core.solution.Solution` (modules in principal axes). It imports ``utils`` alone. Read the
+function from a :class:`~modae.core.objective.Problem` (eigenvalues, M, H, diversity) to a
+:class:`~modae.core.objective.Solution` (modules in principal axes). It imports ``utils`` alone. Read the
 files in this order; the docstring of each states its step.
 
 ==================  ============================================================================
 file                what it does
 ==================  ============================================================================
-``objective``       the loss in both forms, its terms, its gradient
+``objective``       the loss in both forms, its gradient; what a solver is asked, and what it answers
 ``allocation``      eigenvalues become shares of the modules, and a lower bound
 ``attainability``   proofs that some shares are out of reach
-``frames``          shares become M subspaces
-``encoders``        subspaces become encoders and decoders
-``polish``          only where shares are out of reach: descent on the loss itself
-``solution``        what a solver is asked, and what it answers
-``spectral``        all of these in one function: the default solver
+``frames``          shares become M subspaces, and these become encoders and decoders
+``spectral``        all of these in one function, the default solver; and, only where shares are out of
+                    reach, descent on the loss itself
 ``backfitting``     Algorithm 1 of the paper: literal, and in principal axes
 ``gradient``        batch gradient descent, the paper's rival
 ==================  ============================================================================
@@ -53,6 +51,6 @@ symbol                 meaning                              name                
 =====================  ===================================  ==========================  =============
 
 Other symbols are local: the docstring that uses one says what it is, and elsewhere the same letter may
-mean something else. So it is with S (in ``polish`` and ``linear.least_squares``), with G (in
-``frames`` and ``linear.least_squares``), with Q and R (in ``polish`` and ``data.krylov``).
+mean something else. So it is with S (in ``spectral`` and ``linear.least_squares``), with G (in
+``frames`` and ``linear.least_squares``), with Q and R (in ``spectral`` and ``data.krylov``).
 """

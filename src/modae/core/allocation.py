@@ -1,6 +1,6 @@
 r"""Step 3: the spectrum becomes an allocation, and a lower bound on every possible loss.
 
-With the encoders eliminated (see :mod:`modae.core.encoders`) the loss depends only on the mean
+With the encoders eliminated (see :mod:`modae.core.frames`) the loss depends only on the mean
 projector :math:`\bar P` of the modules, and by von Neumann's trace inequality the best one shares the
 principal axes. What remains is its spectrum: :math:`p_k`, *the share of the modules that look at
 principal component k*, chosen to

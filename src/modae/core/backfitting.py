@@ -19,8 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modae.core.objective import linear_terms
-from modae.core.solution import Problem, Solution, conclude
+from modae.core.objective import Problem, Solution, conclude, linear_terms
 from modae.utils.arrays import Array
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from modae.core.backfitting import Descent, conclude_descent, random_modules
-from modae.core.objective import linear_gradient, linear_terms
-from modae.core.solution import Problem, Solution
+from modae.core.objective import Problem, Solution, linear_gradient, linear_terms
 from modae.utils.arrays import Array
 
 GROWTH, SHRINK, SUFFICIENT = 1.5, 0.5, 1e-4

@@ -1,4 +1,6 @@
-r"""The objective, in the paper's form and in the ambiguity form, and its gradient.
+r"""The objective: the loss and its gradient, what a solver is asked, and what it answers.
+
+In the paper's form and in the ambiguity form, the loss of a row x is
 
 .. math::
    L(x) &= \frac1M\sum_i\|C_ix-x\|^2-\lambda\,\frac1M\sum_i\|C_ix-\bar Cx\|^2
@@ -8,14 +10,22 @@ r"""The objective, in the paper's form and in the ambiguity form, and its gradie
 
 with :math:`C_i=A_iB_i` and :math:`\bar C` their mean. Every diversity :math:`\lambda\ge0` is accepted
 here, because the theorems speak of values above 1; only estimators refuse them.
+
+A solver is a function from a :class:`Problem`, eigenvalues and sizes, to a :class:`Solution`: modules in
+principal axes, measured and certified by :func:`conclude`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from modae.core.allocation import Allocation, allocate, lower_bound
+from modae.core.attainability import is_unattainable
+from modae.core.frames import canonical, mean_projector
 from modae.utils.arrays import Array
 
 
@@ -92,3 +102,189 @@ def linear_gradient(
     pull = (1.0 - diversity) * products + diversity * products.mean(axis=0)
     slope = (2.0 / n_modules) * (pull - np.eye(len(sigma))) @ sigma
     return slope @ encoders.mT, decoders.mT @ slope
+
+
+ATTAINED, NOT_ATTAINABLE, UNDECIDED = "attained", "not attainable", "undecided"
+
+CLOSED = 1e-9
+"""A gap below this fraction of the variance counts as closed."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A linear modular autoencoder to be fitted, in principal axes.
+
+    Parameters
+    ----------
+    eigenvalues : ndarray of shape (K,)
+    total_variance : float
+    n_modules, n_components, diversity
+        M, H and lam in [0, 1].
+    hidden, slack : float
+        How far an inexact spectrum may be off, see :class:`modae.data.spectrum.Spectrum`.
+    closed : float
+        A gap below this fraction of the variance counts as closed.
+    """
+
+    eigenvalues: Array
+    total_variance: float
+    n_modules: int
+    n_components: int
+    diversity: float
+    hidden: float = 0.0
+    slack: float = 0.0
+    closed: float = CLOSED
+
+    @cached_property
+    def allocation(self) -> Allocation:
+        """The ideal allocation of the principal axes to modules."""
+        return allocate(self.eigenvalues, self.n_modules, self.n_components, self.diversity)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the eigenvalues are those of the data, to less than a gap that counts as closed."""
+        return self.hidden == 0.0 and self.slack <= 0.1 * self.closed * self.total_variance
+
+    @cached_property
+    def is_unattainable(self) -> bool:
+        """Whether it is proven that no modules have the ideal allocation."""
+        return self.is_exact and is_unattainable(self.allocation.shares, self.n_modules)
+
+    @cached_property
+    def ideal_loss(self) -> float:
+        """Loss of modules that have the ideal allocation: what a solver aims at."""
+        shares = self.allocation.shares
+        return lower_bound(self.eigenvalues, shares, self.diversity, self.total_variance)
+
+    @cached_property
+    def lower_bound(self) -> float:
+        """No modules have a smaller loss than this, however inexact the spectrum: a certificate."""
+        if self.hidden == 0.0:
+            return max(0.0, self.ideal_loss - self.slack)
+        count = self.n_modules * self.n_components
+        raised = np.sort(np.append(self.eigenvalues, self.hidden))[::-1][:count]
+        shares = allocate(raised, self.n_modules, self.n_components, self.diversity).shares
+        bound = lower_bound(raised, shares, self.diversity, self.total_variance)
+        return max(0.0, bound - self.slack)
+
+    def variance_beyond(self, n_axes: int) -> float:
+        """Variance outside the first axes: modules that do not use the rest lose all of it."""
+        return max(0.0, self.total_variance - float(self.eigenvalues[:n_axes].sum()))
+
+    def terms(self, decoders: Array, encoders: Array) -> Terms:
+        """The terms of the mean loss over the data, of linear modules in the first axes."""
+        n_axes = decoders.shape[1]
+        terms = linear_terms(decoders, encoders, self.eigenvalues[:n_axes])
+        beyond = self.variance_beyond(n_axes)
+        return Terms(beyond + terms.reconstruction, terms.diversity, beyond + terms.error_of_mean)
+
+    def loss(self, decoders: Array, encoders: Array) -> float:
+        """Mean loss over the data of linear modules in the first axes."""
+        return float(self.terms(decoders, encoders).ambiguity_loss(self.diversity))
+
+    def gap(self, loss: float) -> float:
+        """(loss - lower bound) as a fraction of the variance; 0 when there is no variance."""
+        return self._fraction(loss - self.lower_bound)
+
+    def distance(self, loss: float) -> float:
+        """(loss - ideal loss) as a fraction of the variance: what a solver could still gain."""
+        return self._fraction(loss - self.ideal_loss)
+
+    def _fraction(self, difference: float) -> float:
+        return difference / self.total_variance if self.total_variance > 0.0 else 0.0
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Modules in principal axes, their loss, and the certificate.
+
+    Parameters
+    ----------
+    decoders : ndarray of shape (M, K', H)
+        In the first K' <= K principal axes: those that any module uses. Orthonormal columns, in the
+        order of :func:`modae.core.frames.canonical`.
+    encoders : ndarray of shape (M, H, K')
+    shares : ndarray of shape (K,)
+        Share of the modules that look at each principal axis.
+    loss, reconstruction_error, diversity_term : float
+        ``loss = reconstruction_error - diversity * diversity_term``.
+    lower_bound : float
+        No modules have a smaller loss.
+    gap : float
+        ``(loss - lower_bound) / total variance``.
+    attainment : {"attained", "not attainable", "undecided"}
+        Whether the bound is reached, cannot be reached (proven), or neither is known.
+    loss_history : ndarray of shape (n_iter + 1,) or shorter
+    n_iter : int
+    converged : bool
+    solver : str
+    """
+
+    decoders: Array
+    encoders: Array
+    shares: Array
+    loss: float
+    reconstruction_error: float
+    diversity_term: float
+    lower_bound: float
+    gap: float
+    attainment: str
+    loss_history: Array
+    n_iter: int
+    converged: bool
+    solver: str
+
+    def scaled(self, variance: float) -> Solution:
+        """The same modules for data with ``variance`` times the variance."""
+        return replace(
+            self,
+            loss=self.loss * variance,
+            reconstruction_error=self.reconstruction_error * variance,
+            diversity_term=self.diversity_term * variance,
+            lower_bound=self.lower_bound * variance,
+            # Not the same gap: rounded as a reader would who computes it from the other two.
+            gap=(self.loss * variance - self.lower_bound * variance) / variance,
+            loss_history=self.loss_history * variance,
+        )
+
+
+def conclude(
+    problem: Problem,
+    decoders: Array,
+    encoders: Array,
+    *,
+    solver: str,
+    n_iter: int,
+    converged: bool = True,
+    loss_history: list[float] | None = None,
+) -> Solution:
+    """Measure modules found by any solver, from the modules themselves, and certify them."""
+    n_axes = decoders.shape[1]
+    eigenvalues = problem.eigenvalues[:n_axes]
+    decoders, encoders = canonical(decoders, encoders, eigenvalues)
+    encoders[:, :, eigenvalues == 0.0] = 0.0  # axes beyond the rank are arbitrary: encode nothing
+    terms = problem.terms(decoders, encoders)
+    loss = float(terms.ambiguity_loss(problem.diversity))
+    shares = np.zeros(len(problem.eigenvalues))
+    shares[:n_axes] = np.diag(mean_projector(decoders))
+    return Solution(
+        decoders=decoders,
+        encoders=encoders,
+        shares=shares,
+        loss=loss,
+        reconstruction_error=float(terms.reconstruction),
+        diversity_term=float(terms.diversity),
+        lower_bound=problem.lower_bound,
+        gap=problem.gap(loss),
+        attainment=_attainment(problem, loss),
+        loss_history=np.array([loss] if loss_history is None else loss_history),
+        n_iter=max(n_iter, 1),
+        converged=converged,
+        solver=solver,
+    )
+
+
+def _attainment(problem: Problem, loss: float) -> str:
+    if problem.gap(loss) <= problem.closed:
+        return ATTAINED
+    return NOT_ATTAINABLE if problem.is_unattainable else UNDECIDED

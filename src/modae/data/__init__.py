@@ -1,20 +1,22 @@
 """From rows to moments to a spectrum, for dense, sparse and device arrays, in memory or lazy.
 
 Estimators validate, sum up and map their data through the functions below. It imports ``utils`` only:
-lazy kinds of data live in ``sources``, and are found by the names in :mod:`modae.data.lazy`.
+lazy kinds of data live in ``sources``, and are found by the names in :mod:`modae.data.validation`.
 """
 
-from modae.data.lazy import (
+from modae.data.validation import (
     by_rows,
     check_length,
+    codes_of,
     collect,
     columns_of,
     gather,
     lazy_rows,
     reduce_rows,
+    rows_of,
     split_weights,
+    weights_of,
 )
-from modae.data.validation import codes_of, rows_of, weights_of
 
 __all__ = [
     "by_rows",

@@ -15,7 +15,8 @@ from math import exp, factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from modae.data.rows import KeptRows, Rows
+from modae.data.rows import Rows
+from modae.data.spectrum import KeptRows
 from modae.data.summary import DataSummary
 from modae.utils.arrays import Array
 

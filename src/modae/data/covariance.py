@@ -17,7 +17,8 @@ from joblib import effective_n_jobs
 from scipy.sparse import issparse
 
 from modae.data.moments import largest_spread, unit_of
-from modae.data.rows import KeptRows, Rows, centred_squares, mean_row, row_blocks, shifted_blocks
+from modae.data.rows import Rows, centred_squares, mean_row, row_blocks, shifted_blocks
+from modae.data.spectrum import KeptRows
 from modae.utils.arrays import Array
 
 PIECE = 8
@@ -36,7 +37,7 @@ class CentredData:
     --------
     >>> import numpy as np
     >>> from modae.data.covariance import CentredData
-    >>> from modae.data.rows import KeptRows
+    >>> from modae.data.spectrum import KeptRows
     >>> data = CentredData.of(KeptRows(np.array([[1.0, 5.0], [3.0, 5.0]])))
     >>> data.covariance_times(np.array([[1.0], [1.0]])).tolist(), data.total_variance
     ([[1.0], [0.0]], 1.0)

@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from modae.data.devices import HOST, Place, place_and_values
 from modae.data.rows import (
+    HOST,
+    Place,
     Rows,
     entries_near_mean,
     full_columns,
+    place_and_values,
     sample_of,
     shifted_blocks,
     shifted_sparse,

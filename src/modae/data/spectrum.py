@@ -13,8 +13,43 @@ import numpy as np
 from scipy.sparse import issparse
 
 from modae.data.moments import Moments, largest_spread, out_of_range, unit_of
-from modae.data.rows import KeptRows, centred_adjoint, entries_near_mean, shifted_sparse
+from modae.data.rows import Rows, centred_adjoint, entries_near_mean, on_host, shares_of, shifted_sparse
 from modae.utils.arrays import FLOAT64, Array, Precision
+
+
+@dataclass(frozen=True, eq=False)
+class KeptRows:
+    """The rows themselves (n, D), with their weights: smaller than their moments while n < D."""
+
+    rows: Rows
+    weights: Array | None = None
+
+    @property
+    def dtype(self) -> Precision:
+        """Precision of the rows."""
+        precision: Precision = self.rows.dtype
+        return precision
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows."""
+        rows = self.rows
+        if issparse(rows):
+            return int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
+        return int(rows.nbytes)
+
+    @property
+    def shares(self) -> Array:
+        """Shares of the rows in the weight; they sum to 1."""
+        return shares_of(self.weights, self.rows.shape[0])
+
+    def copy(self) -> KeptRows:
+        """The same rows in memory of their own, on the host."""
+        return KeptRows(self.rows.copy(), None if self.weights is None else self.weights.copy())
+
+    def on_host(self) -> KeptRows:
+        """The same rows as NumPy or scipy knows them."""
+        return KeptRows(on_host(self.rows), self.weights)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from modae.data.devices import on_host
 from modae.data.krylov import spectrum_by_krylov
 from modae.data.moments import Moments, moments_of_rows
-from modae.data.rows import KeptRows, Rows, mean_row
-from modae.data.spectrum import Spectrum, spectrum_of_gram, spectrum_of_moments
+from modae.data.rows import Rows, mean_row, on_host
+from modae.data.spectrum import KeptRows, Spectrum, spectrum_of_gram, spectrum_of_moments
 from modae.utils.arrays import Array, Precision
 
 MEMORY_LIMIT = 1 << 31

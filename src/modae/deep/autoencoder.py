@@ -10,9 +10,10 @@ from sklearn.utils import check_array
 
 from modae.data import rows_of
 from modae.deep.base import DeepModules, as_tuple
+from modae.linear.model import resolved_components
 from modae.linear.notebook import modules_text
 from modae.utils.arrays import Array
-from modae.utils.parameters import check_count, resolved_components
+from modae.utils.parameters import check_count
 
 
 class ModularAutoencoder(TransformerMixin, DeepModules):

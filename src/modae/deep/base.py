@@ -22,7 +22,7 @@ from modae.deep.options import check_training_parameters
 from modae.deep.training import train
 from modae.files.api import save
 from modae.linear.notebook import KeyFigures
-from modae.utils.progress import progress_bar
+from modae.utils.parallel import progress_bar
 
 
 class DeepModules(KeyFigures, BaseEstimator):

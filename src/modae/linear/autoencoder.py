@@ -13,10 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from modae.data import collect, lazy_rows
 from modae.data.summary import DataSummary
-from modae.linear.model import SOLVERS, LinearModel, Settings, fitted
+from modae.linear.model import (
+    ROTATIONS,
+    SOLVERS,
+    DiversityPath,
+    LinearModel,
+    Settings,
+    fitted,
+    resolved_components,
+)
 from modae.linear.modules import LinearModules, Modules
 from modae.linear.notebook import CertifiedFigures
-from modae.linear.path import DiversityPath
 from modae.utils.parameters import (
     check_choice,
     check_components,
@@ -24,7 +31,6 @@ from modae.utils.parameters import (
     check_diversity,
     check_flag,
     check_non_negative,
-    resolved_components,
 )
 
 _JOINING = Lock()
@@ -60,6 +66,10 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
         Weight of the disagreement of the modules, in [0, 1]; above 1 the loss has no minimum.
         The optimal loss never rises with it, so choose it by what the features are for, for example
         the cross-validated error of a classifier, not by ``score``.
+    rotation : {None, "random"}, default=None
+        "random" turns the codes inside each module by a random rotation. Loss, certificate and
+        reconstructions stay as they are; members that look at one column at a time, such as trees,
+        differ more and err less. None keeps components by falling variance.
     solver : {"auto", "spectral", "backfitting", "gradient"}, default="auto"
         "spectral" is direct and certified, and what "auto" stands for. "backfitting" is Algorithm 1
         of the paper, "gradient" is batch gradient descent; both are there for comparison.
@@ -188,6 +198,7 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
         n_components: int | float | None = None,
         diversity: float = 0.5,
         *,
+        rotation: str | None = None,
         solver: str = "auto",
         spectrum: str = "auto",
         upcast: bool = False,
@@ -198,6 +209,7 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
         self.n_modules = n_modules
         self.n_components = n_components
         self.diversity = diversity
+        self.rotation = rotation
         self.solver = solver
         self.spectrum = spectrum
         self.upcast = upcast
@@ -222,11 +234,9 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
         -------
         self
         """
-        self._check_parameters()
         fresh = copy(self)  # a fit that fails leaves this model, and its columns, as they were
         summary = fresh._summarise(X, sample_weight, reset=True)
-        settings = fresh._settings()
-        model = LinearModel(settings, summary).solved()
+        model = LinearModel(fresh._settings(), summary).solved()
         if model.settings.diversity == 0.0 and model.settings.n_modules > 1:
             warn(
                 "diversity=0 makes all modules equal: each is the same PCA, and an ensemble on them "
@@ -256,7 +266,6 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
         -------
         self
         """
-        self._check_parameters()
         first = not self.__sklearn_is_fitted__()
         if not first and self._model.summary is None:
             raise ValueError(
@@ -325,6 +334,7 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
         check_count("n_modules", self.n_modules)
         check_components(self.n_components)
         check_diversity(self.diversity)
+        check_choice("rotation", self.rotation, ROTATIONS)
         check_choice("solver", self.solver, ("auto", *SOLVERS))
         check_choice("spectrum", self.spectrum, ("auto", "exact", "krylov"))
         check_flag("upcast", self.upcast)
@@ -334,6 +344,7 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
 
     def _summarise(self, X: Any, sample_weight: Any, *, reset: bool) -> DataSummary:
         """The summary of the rows; names and number of the columns are kept if ``reset``."""
+        self._check_parameters()
         lazy = lazy_rows(X)
         if lazy is not None and reset and (width := lazy.columns().shape[1]):
             resolved_components(self.n_components, width)  # said before the rows are read
@@ -354,6 +365,7 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
             tol=float(self.tol),
             max_iter=int(self.max_iter),
             seed=seed,
+            rotation=self.rotation,
         )
 
     def _solved_model(self) -> LinearModel:

@@ -8,14 +8,15 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
+from modae.core.frames import random_rotations
 from modae.data import reduce_rows
 from modae.data.bootstrap import Resamples
 from modae.data.rows import Rows
-from modae.linear.model import fitted, read_only
+from modae.linear.model import ROTATIONS, fitted, read_only, resolved_components
 from modae.linear.modules import LinearModules, Modules
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
-from modae.utils.parameters import check_choice, check_count, check_flag, resolved_components
+from modae.utils.parameters import check_choice, check_count, check_flag
 
 
 class BaggedAxes(NamedTuple):
@@ -44,6 +45,8 @@ class BaggingAutoencoder(LinearModules):
     n_modules : int, default=10
     n_components : int or None, default=None
         Components of each module. None means ``min(10, n_features)``.
+    rotation : {None, "random"}, default=None
+        As in :class:`LinearModularAutoencoder`.
     spectrum : {"auto", "exact", "krylov"}, default="auto"
         How the principal axes are found, as in :class:`LinearModularAutoencoder`.
     upcast : bool, default=False
@@ -94,6 +97,7 @@ class BaggingAutoencoder(LinearModules):
         n_modules: int = 10,
         n_components: int | None = None,
         *,
+        rotation: str | None = None,
         spectrum: str = "auto",
         upcast: bool = False,
         n_jobs: int | None = None,
@@ -101,6 +105,7 @@ class BaggingAutoencoder(LinearModules):
     ) -> None:
         self.n_modules = n_modules
         self.n_components = n_components
+        self.rotation = rotation
         self.spectrum = spectrum
         self.upcast = upcast
         self.n_jobs = n_jobs
@@ -135,11 +140,15 @@ class BaggingAutoencoder(LinearModules):
         found = run_parallel(module_axes, tasks, self.n_jobs)
         axes = np.array([each for each, _ in found])
         eigenvalues = np.array([each for _, each in found])
+        encoders, decoders = np.where(eigenvalues[:, :, None] > 0.0, axes, 0.0), axes.mT
+        if self.rotation is not None:
+            turns = random_rotations(self.n_modules, width, np.random.default_rng([seed, 1]))
+            encoders, decoders = turns @ encoders, decoders @ turns.mT
         dtype = resamples.whole.dtype
         fresh._model = BaggedAxes(
             mean=read_only(resamples.whole.mean, dtype),
-            encoders=read_only(np.where(eigenvalues[:, :, None] > 0.0, axes, 0.0), dtype),
-            decoders=read_only(axes.mT, dtype),
+            encoders=read_only(encoders, dtype),
+            decoders=read_only(decoders, dtype),
             eigenvalues=read_only(eigenvalues),
         )
         self.__dict__ = fresh.__dict__
@@ -149,6 +158,7 @@ class BaggingAutoencoder(LinearModules):
         check_count("n_modules", self.n_modules)
         if self.n_components is not None:
             check_count("n_components", self.n_components)
+        check_choice("rotation", self.rotation, ROTATIONS)
         check_choice("spectrum", self.spectrum, ("auto", "exact", "krylov"))
         check_flag("upcast", self.upcast)
 

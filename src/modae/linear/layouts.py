@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from modae.core.solution import ATTAINED, NOT_ATTAINABLE, UNDECIDED, Solution
+from modae.core.objective import ATTAINED, NOT_ATTAINABLE, UNDECIDED, Solution
 from modae.data.moments import Moments
-from modae.data.rows import KeptRows
-from modae.data.spectrum import Spectrum
+from modae.data.spectrum import KeptRows, Spectrum
 from modae.data.summary import DataSummary
 from modae.files.rules import (
     Choice,

@@ -29,8 +29,8 @@ from scipy.linalg import norm
 from scipy.sparse import issparse
 
 from modae.core.objective import Terms
-from modae.data.rows import BLOCK_BYTES, KeptRows, Rows, centred_product, mean_row
-from modae.data.spectrum import Spectrum, signed
+from modae.data.rows import BLOCK_BYTES, Rows, centred_product, mean_row
+from modae.data.spectrum import KeptRows, Spectrum, signed
 from modae.data.summary import MEMORY_LIMIT
 from modae.utils.arrays import Array
 

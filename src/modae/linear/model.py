@@ -1,12 +1,17 @@
-"""The fitted state of a linear modular autoencoder: settings, spectrum, solution, modules."""
+"""The fitted state of a linear modular autoencoder: settings, spectrum, solution, modules.
+
+Models for other diversities follow from one fit: the spectrum is all that they need.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 from warnings import warn
 
 import numpy as np
@@ -14,12 +19,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from modae.core.backfitting import solve_backfitting
+from modae.core.frames import random_rotations
 from modae.core.gradient import solve_gradient
-from modae.core.solution import ATTAINED, CLOSED, NOT_ATTAINABLE, Problem, Solution
+from modae.core.objective import ATTAINED, CLOSED, NOT_ATTAINABLE, Problem, Solution
 from modae.core.spectral import solve_spectral
 from modae.data.spectrum import Spectrum
 from modae.data.summary import DataSummary
 from modae.utils.arrays import Array, Precision
+from modae.utils.parameters import check_diversity
 
 SOLVERS: dict[str, Callable[..., Solution]] = {
     "spectral": solve_spectral,
@@ -27,6 +34,8 @@ SOLVERS: dict[str, Callable[..., Solution]] = {
     "gradient": solve_gradient,
 }
 """Name of a solver -> ``solve(problem, rng, *, tol, max_iter)``, which returns a Solution."""
+
+ROTATIONS = (None, "random")
 
 DEFAULT_SOLVER = "spectral"
 """What "auto" stands for: the only solver whose optimum is certified."""
@@ -47,6 +56,7 @@ class Settings:
     tol: float
     max_iter: int
     seed: int
+    rotation: str | None = None
 
 
 class UnsolvedError(ValueError, AttributeError):
@@ -67,7 +77,7 @@ class LinearModel:
     spectrum : Spectrum or None
         The leading axes of the data, where they are known already.
     dtype : numpy dtype or None
-        Precision of the published arrays; None takes that of the summary.
+        Precision of the published arrays; None takes that of the summary, when the model is solved.
     grows : bool
         Whether it was made by ``partial_fit``: more data are expected.
     """
@@ -83,10 +93,8 @@ class LinearModel:
     ) -> None:
         self.summary = summary
         self.grows = grows
-        if dtype is None:
-            assert summary is not None
-            dtype = summary.dtype
-        self.dtype = dtype
+        if dtype is not None:
+            self.dtype = dtype
         self._settings = settings
         self._spectrum = spectrum
         self._solution: Solution | None = None
@@ -107,6 +115,7 @@ class LinearModel:
                 summary = self.summary if self.grows else self.summary.ready_for(*asked)
                 spectrum, width = summary.leading_spectrum(*asked)
                 settings = replace(settings, n_components=width)
+                self.dtype = summary.dtype
                 self.summary = summary if self.grows else summary.owned()
             variance = spectrum.total_variance * spectrum.variance_unit
             total = spectrum.total_variance or 1.0
@@ -123,6 +132,11 @@ class LinearModel:
             solve = SOLVERS[DEFAULT_SOLVER if settings.solver == "auto" else settings.solver]
             rng = np.random.default_rng(settings.seed)
             solution = solve(problem, rng, tol=settings.tol, max_iter=settings.max_iter)
+            if settings.rotation is not None:  # from a random stream of its own: the subspaces stay
+                shape = settings.n_modules, int(settings.n_components)
+                turns = random_rotations(*shape, np.random.default_rng([settings.seed, 1]))
+                decoders, encoders = solution.decoders @ turns.mT, turns @ solution.encoders
+                solution = replace(solution, decoders=decoders, encoders=encoders)
             self._settings, self._spectrum = settings, spectrum
             self._solution = solution.scaled(variance or 1.0)
         return self
@@ -261,10 +275,70 @@ def fitted(read: Callable[[LinearModel], Any]) -> property:
     """A fitted attribute that is read from the model behind the estimator, and cannot be set."""
 
     def get(self: Any) -> Any:
-        check_is_fitted(self)
+        if "_model" not in vars(self):  # the check itself takes longer than reading
+            check_is_fitted(self)
         try:
             return read(self._solved_model())
         except ValueError as reason:
             raise UnsolvedError(str(reason)) from reason
 
     return property(get)
+
+
+class DiversityPath:
+    """The diversity path of an estimator. Abstract: a subclass says how another model is made."""
+
+    def with_diversity(self, diversity: float) -> Self:
+        """A new fitted estimator for another diversity, from the stored spectrum alone.
+
+        It equals a fresh ``fit`` at that diversity with the same ``random_state``.
+
+        Parameters
+        ----------
+        diversity : float
+
+        Returns
+        -------
+        estimator : of the same class
+        """
+        check_is_fitted(self)
+        check_diversity(diversity)
+        return self._derived(diversity=diversity)
+
+    def path(self, diversities: Iterable[float]) -> Iterator[Self]:
+        """One fitted estimator for each diversity, in the order given, as ``with_diversity`` makes them.
+
+        Parameters
+        ----------
+        diversities : iterable of float
+
+        Returns
+        -------
+        estimators : iterator
+            Each is solved when it is asked for.
+        """
+        check_is_fitted(self)
+        if not isinstance(diversities, Iterable):
+            raise ValueError(
+                f"diversities must be a sequence of numbers, got {diversities!r}; for a single one use "
+                "with_diversity."
+            )
+        values = list(diversities)
+        for diversity in values:
+            check_diversity(diversity)
+        return (self.with_diversity(diversity) for diversity in values)
+
+    @abstractmethod
+    def _derived(self, **changes: Any) -> Self:
+        """A fitted estimator with other settings on the same spectrum."""
+
+
+def resolved_components(n_components: Any, n_features: int) -> int | float:
+    """n_components for these data: the default for None, a fraction as it is, no more than features."""
+    if n_components is None:
+        return min(10, n_features)
+    if isinstance(n_components, Integral) and int(n_components) > n_features:
+        raise ValueError(
+            f"n_components must be at most n_features = {n_features}, got {n_components!r}."
+        )
+    return int(n_components) if isinstance(n_components, Integral) else float(n_components)

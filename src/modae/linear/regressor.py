@@ -16,9 +16,8 @@ from modae.data.moments import largest_spread
 from modae.data.rows import Rows
 from modae.data.validation import refuse_masked
 from modae.linear.least_squares import LeastSquares, Maps, least_squares, maps_of
-from modae.linear.model import LinearModel, Settings, read_only
+from modae.linear.model import DiversityPath, LinearModel, Settings, read_only
 from modae.linear.notebook import CertifiedFigures
-from modae.linear.path import DiversityPath
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count, check_diversity, check_non_negative
 

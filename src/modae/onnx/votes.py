@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from modae.ensembles.labels import TIE_BREAKS
-from modae.ensembles.votes import SAME
+from modae.ensembles.votes import SAME, TIE_BREAKS
 from modae.onnx.graph import Classification, Graph, one_hot
 from modae.utils.arrays import Array
 

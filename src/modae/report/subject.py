@@ -14,9 +14,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
 from modae.ensembles.base import require_in_memory
-from modae.ensembles.labels import stratified
 from modae.ensembles.members import module_features
 from modae.ensembles.parts import ModelParts, take_apart
+from modae.ensembles.votes import stratified
 from modae.utils.arrays import Array
 
 MOST_NUMBERS = 4_000_000

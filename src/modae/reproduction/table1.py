@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from modae.core.backfitting import Descent, backfit, random_modules
 from modae.core.gradient import descend
-from modae.core.solution import CLOSED, Problem
+from modae.core.objective import CLOSED, Problem
 from modae.core.spectral import solve_spectral
 from modae.data.moments import moments_of_rows
 from modae.data.spectrum import spectrum_of_moments

@@ -18,11 +18,9 @@ import numpy as np
 from scipy.optimize import minimize
 
 from modae.core.backfitting import backfit, update_module
-from modae.core.encoders import best_encoders
-from modae.core.objective import linear_gradient
-from modae.core.polish import on_all_axes
-from modae.core.solution import Problem
-from modae.core.spectral import solve_spectral
+from modae.core.frames import best_encoders
+from modae.core.objective import Problem, linear_gradient
+from modae.core.spectral import on_all_axes, solve_spectral
 from modae.reproduction.claims import Finding
 from modae.reproduction.instances import Instance, instances
 from modae.utils.arrays import Array

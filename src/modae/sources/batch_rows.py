@@ -10,9 +10,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
-from modae.data.lazy import LazyRows, RowwiseCall, Summarise, gather
 from modae.data.rows import Rows
-from modae.data.validation import weights_of
+from modae.data.validation import LazyRows, RowwiseCall, Summarise, gather, weights_of
 from modae.sources.batch import Batch
 from modae.sources.batches import Batches
 from modae.sources.frames import joined

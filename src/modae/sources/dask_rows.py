@@ -22,9 +22,8 @@ from dask.base import is_dask_collection
 from dask.delayed import delayed
 from sklearn.base import BaseEstimator, clone
 
-from modae.data.lazy import LazyRows, RowwiseCall, Summarise, gather
 from modae.data.summary import MEMORY_LIMIT
-from modae.data.validation import rows_of, weights_of
+from modae.data.validation import LazyRows, RowwiseCall, Summarise, gather, rows_of, weights_of
 
 FAN_IN = 8
 """Sums that one task adds: a worker holds so many of them at a time."""

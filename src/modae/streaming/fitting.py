@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.sources.batches import open_batches
 from modae.streaming.journal import Journal, WatchedBatches, fingerprint_of, journal_path
+from modae.utils.parallel import progress_bar
 from modae.utils.parameters import check_flag, check_non_negative
-from modae.utils.progress import progress_bar
 
 Estimator = TypeVar("Estimator", bound=LinearModularAutoencoder)
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from modae.data.lazy import RowwiseCall
+from modae.data.validation import RowwiseCall
 from modae.sources.batch import Batch
 from modae.sources.batch_rows import answers_of
 from modae.sources.batches import Batches, open_batches
 from modae.sources.writers import WRITERS, open_writer
+from modae.utils.parallel import progress_bar
 from modae.utils.parameters import check_flag
-from modae.utils.progress import progress_bar
 
 
 def transform_stream(

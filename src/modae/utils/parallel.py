@@ -1,15 +1,21 @@
-"""Tasks at the same time through joblib, in threads that share the cores instead of each using all."""
+"""Tasks at the same time through joblib, in threads that share the cores instead of each using all.
+
+A progress bar on the terminal counts them, if asked for.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar
 
 from joblib import cpu_count, effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
+
+from modae.utils.extras import require
 
 Result = TypeVar("Result")
 
@@ -57,3 +63,21 @@ def _limited(function: Callable[..., Result], arguments: Sequence[Any], limit: i
 def _pools(n_modules: int) -> ThreadpoolController:
     """The pools of threads in this process. Looking for them takes long; imports may bring new ones."""
     return ThreadpoolController()
+
+
+@contextmanager
+def progress_bar(text: str, total: int | None, *, shown: bool) -> Iterator[Callable[..., None]]:
+    """A function to call after each step, or with a number of steps; it draws a bar if ``shown``.
+
+    The bar is on stderr. Where the total is not known, None, it only moves.
+    """
+    if not shown:
+        yield lambda steps=1: None
+        return
+    require("rich", extra="cli", purpose="A progress bar")
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task(text, total=total)
+        yield lambda steps=1: bar.advance(task, steps)

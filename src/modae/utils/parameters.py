@@ -24,6 +24,12 @@ def check_non_negative(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}.")
 
 
+def check_positive(name: str, value: Any) -> None:
+    """A finite number above 0."""
+    if not _is_number(value) or value <= 0.0:
+        raise ValueError(f"{name} must be a finite number above 0, got {value!r}.")
+
+
 def check_fraction(name: str, value: Any) -> None:
     """A number strictly between 0 and 1."""
     if not (_is_number(value) and 0.0 < value < 1.0):
@@ -67,17 +73,6 @@ def check_components(value: Any) -> None:
             "n_components must be None, an integer of at least 1, or a float strictly between 0 and 1 "
             f"(the fraction of variance that one module at diversity 0 keeps), got {value!r}."
         )
-
-
-def resolved_components(n_components: Any, n_features: int) -> int | float:
-    """n_components for these data: the default for None, a fraction as it is, no more than features."""
-    if n_components is None:
-        return min(10, n_features)
-    if isinstance(n_components, Integral) and int(n_components) > n_features:
-        raise ValueError(
-            f"n_components must be at most n_features = {n_features}, got {n_components!r}."
-        )
-    return int(n_components) if isinstance(n_components, Integral) else float(n_components)
 
 
 def _is_number(value: Any) -> bool:
