@@ -17,6 +17,7 @@ _HOMES = {
     "ModularClassifier": "modae.ensembles.classifier",
     "ModularClassifierCV": "modae.ensembles.classifier_cv",
     "ModularRegressor": "modae.ensembles.regressor",
+    "ModularRegressorCV": "modae.ensembles.regressor_cv",
     "NearestNeighborClassifier": "modae.ensembles.neighbors",
     "NearestNeighborRegressor": "modae.ensembles.neighbors",
     "core": "modae",

@@ -14,7 +14,7 @@ from modae.display import AllocationDisplay, DiversityPathDisplay, Reconstructio
 from modae.display.style import pyplot
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.neighbors import NearestNeighborClassifier
-from modae.ensembles.tuning import ModularClassifierCV
+from modae.ensembles.classifier_cv import ModularClassifierCV
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.bagging import BaggingAutoencoder
 from modae.report.api import build

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from modae.cli.errors import UserError
 from modae.cli.talk import CommandReport, Talk
 from modae.cli.training import TrainingData
-from modae.ensembles.tuning import ModularClassifierCV
+from modae.ensembles.classifier_cv import ModularClassifierCV
 from modae.utils.text import counted, listed, percent
 
 JUDGED_ROWS = 5000
