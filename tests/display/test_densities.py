@@ -66,7 +66,7 @@ def test_the_first_three_modules_are_shown_or_as_many_as_there_are(model):
 
 def test_the_extractor_of_an_ensemble_or_of_a_search_is_found(model):
     ensemble = ModularClassifier(LinearModularAutoencoder(5, 2, 0.8, random_state=0)).fit(X, Y)
-    search = ModularClassifierCV(ensemble.extractor, diversities=[0.8], cv=2).fit(X, Y)
+    search = ModularClassifierCV(ensemble.extractor, estimator=None, diversities=[0.8], cv=2).fit(X, Y)
     expected = ModuleDensityDisplay.from_estimator(model, X, Y)
     for estimator in (ensemble, search):
         found = ModuleDensityDisplay.from_estimator(estimator, X, Y)

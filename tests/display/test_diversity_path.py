@@ -26,7 +26,9 @@ def legend_of(display):
 @pytest.fixture(scope="module")
 def search():
     settings = {"diversities": [0.9, 0.1, 0.4], "n_modules": [3, 5], "n_components": [1, 2]}
-    return ModularClassifierCV(**settings, cv=3, random_state=0).fit(*load_iris(return_X_y=True))
+    return ModularClassifierCV(estimator=None, **settings, cv=3, random_state=0).fit(
+        *load_iris(return_X_y=True)
+    )
 
 
 def test_curves_go_from_left_to_right():

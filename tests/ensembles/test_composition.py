@@ -185,7 +185,9 @@ def test_a_grid_search_never_fits_a_frozen_extractor(digits, routed):
         search = GridSearchCV(model, {"estimator__C": [0.01, 1.0]}, cv=2, error_score="raise").fit(X, y)
         pipeline = make_pipeline(clone(search.best_estimator_))
         cross_val_score(pipeline, X, y, cv=2, error_score="raise")
-        ModularClassifierCV(FrozenEstimator(extractor), diversities=[0.2, 0.7], cv=2).fit(X, y)
+        ModularClassifierCV(
+            FrozenEstimator(extractor), estimator=None, diversities=[0.2, 0.7], cv=2
+        ).fit(X, y)
     assert CountingModules.fits == before
     counted = GridSearchCV(
         ModularClassifier(clone(extractor)), {"voting": ["hard", "soft"]}, cv=2, error_score="raise"
@@ -233,7 +235,9 @@ def test_inside_a_pipeline_inside_a_grid_search(digits, model, grid, routed):
 def test_the_search_estimator_inside_a_pipeline(digits, routed):
     X, y = digits
     with sklearn.config_context(enable_metadata_routing=routed):
-        search = ModularClassifierCV(diversities=[0.3, 0.7], cv=2, n_components=4, random_state=0)
+        search = ModularClassifierCV(
+            estimator=None, diversities=[0.3, 0.7], cv=2, n_components=4, random_state=0
+        )
         pipeline = make_pipeline(StandardScaler(), search).fit(X, y)
         assert pipeline.score(X, y) > 0.8
 

@@ -30,7 +30,7 @@ OTHERS = [
     ModularClassifier(LinearModularAutoencoder(3), LogisticRegression(), voting="soft", n_jobs=2),
     ModularClassifier(TWO_MODULES, NAMED, tie_break="first"),
     ModularRegressor(TWO_MODULES, [("ridge", Ridge()), ("near", NearestNeighborRegressor())]),
-    ModularClassifierCV(TWO_MODULES, diversities=[0.2, 0.8], cv=2, tie_break="first"),
+    ModularClassifierCV(TWO_MODULES, estimator=None, diversities=[0.2, 0.8], cv=2, tie_break="first"),
     NearestNeighborClassifier(backend="brute"),
 ]
 
@@ -44,7 +44,7 @@ def test_scikit_learn_conventions(estimator, check):
 
 
 @no_diversity
-@parametrize_with_checks([*DEFAULTS, ModularClassifierCV(diversities=[0.8], cv=2)])
+@parametrize_with_checks([*DEFAULTS, ModularClassifierCV(estimator=None, diversities=[0.8], cv=2)])
 def test_scikit_learn_conventions_with_metadata_routing(estimator, check):
     with sklearn.config_context(enable_metadata_routing=True):
         check(estimator)

@@ -33,7 +33,7 @@ def nan_below(limit):
 @pytest.mark.parametrize("rule", ["best", "one_standard_error"])
 def test_scores_that_are_no_numbers_rank_last(rule):
     search = ModularClassifierCV(
-        extractor, diversities=[0.3, 0.7, 0.9], scoring=nan_below(0.5), cv=3, rule=rule
+        extractor, estimator=None, diversities=[0.3, 0.7, 0.9], scoring=nan_below(0.5), cv=3, rule=rule
     )
     with pytest.warns(UserWarning, match="1 of 3 candidates have the score NaN"):
         search.fit(X, y)
@@ -42,14 +42,16 @@ def test_scores_that_are_no_numbers_rank_last(rule):
 
 
 def test_scores_that_are_all_no_numbers_are_an_error():
-    search = ModularClassifierCV(extractor, diversities=[0.3, 0.7], scoring=nan_below(2.0), cv=3)
+    search = ModularClassifierCV(
+        extractor, estimator=None, diversities=[0.3, 0.7], scoring=nan_below(2.0), cv=3
+    )
     with pytest.raises(ValueError, match="NaN for every candidate"):
         search.fit(X, y)
 
 
 def test_no_folds_are_refused():
     with pytest.raises(ValueError, match="cv must give at least one pair"):
-        ModularClassifierCV(cv=[]).fit(X, y)
+        ModularClassifierCV(estimator=None, cv=[]).fit(X, y)
 
 
 @pytest.mark.parametrize("model", [ModularRegressor(extractor), NearestNeighborRegressor()])

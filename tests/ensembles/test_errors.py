@@ -74,7 +74,9 @@ def test_a_member_that_is_no_estimator(kind, member):
 
 @pytest.mark.parametrize("extractor", [PCA(2), BaggingAutoencoder(2, 2)])
 def test_an_extractor_without_a_path_cannot_be_searched(extractor):
-    assert_refused(ModularClassifierCV(extractor), "with_params.*GridSearchCV", kind=TypeError)
+    assert_refused(
+        ModularClassifierCV(extractor, estimator=None), "with_params.*GridSearchCV", kind=TypeError
+    )
 
 
 class Ragged(ColumnModules):
@@ -207,21 +209,23 @@ def test_choices_of_odd_types_are_refused_in_the_same_words(value):
 @pytest.mark.parametrize("name", ["diversities", "n_modules", "n_components"])
 def test_empty_candidates(name):
     assert_refused(
-        ModularClassifierCV(two(), **{name: []}), "diversities, n_modules and n_components must not"
+        ModularClassifierCV(two(), estimator=None, **{name: []}),
+        "diversities, n_modules and n_components must not",
     )
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.5, np.nan, "0.5", None])
 def test_diversities_outside_their_range(value):
     assert_refused(
-        ModularClassifierCV(two(), diversities=[0.5, value]), r"diversity must be a number in \[0, 1\]"
+        ModularClassifierCV(two(), estimator=None, diversities=[0.5, value]),
+        r"diversity must be a number in \[0, 1\]",
     )
 
 
 @pytest.mark.parametrize("value", [0.5, 1.5])
 def test_one_diversity_instead_of_several(value):
     """A number works, as it does for the sizes, or is refused in a sentence that names the parameter."""
-    model = ModularClassifierCV(two(), diversities=value, cv=2)
+    model = ModularClassifierCV(two(), estimator=None, diversities=value, cv=2)
     if value > 1:
         assert_refused(model, "diversit")
     else:
@@ -243,7 +247,8 @@ def test_one_diversity_instead_of_several(value):
 )
 def test_sizes_that_are_not_sizes(name, value):
     assert_refused(
-        ModularClassifierCV(two(), cv=2, diversities=[0.5], **{name: value}), f"{name} must be"
+        ModularClassifierCV(two(), estimator=None, cv=2, diversities=[0.5], **{name: value}),
+        f"{name} must be",
     )
 
 
@@ -252,14 +257,20 @@ def test_a_class_missing_in_a_fold():
     labels[0] = 7
     message = "^class 7 has no rows in the training part of fold 0: use fewer or stratified folds"
     assert_refused(
-        ModularClassifierCV(two(), cv=[(np.arange(1, 150), np.arange(1))]), message, labels=labels
+        ModularClassifierCV(two(), estimator=None, cv=[(np.arange(1, 150), np.arange(1))]),
+        message,
+        labels=labels,
     )
 
 
 def test_a_class_missing_in_a_fold_is_named_as_it_is():
     labels = np.array(["a", "b", "c"])[y]
     folds = [(np.arange(150), np.arange(150)), (np.arange(100), np.arange(100, 150))]
-    assert_refused(ModularClassifierCV(two(), cv=folds), "class 'c' has no rows.*fold 1", labels=labels)
+    assert_refused(
+        ModularClassifierCV(two(), estimator=None, cv=folds),
+        "class 'c' has no rows.*fold 1",
+        labels=labels,
+    )
 
 
 @pytest.mark.parametrize("kind", ENSEMBLES)

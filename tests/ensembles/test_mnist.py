@@ -14,7 +14,12 @@ def errors(X, y, seed):
     """Of Bagging, and of each diversity: five folds, ten modules of ten components, 1-NN."""
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     search = ModularClassifierCV(
-        LinearModularAutoencoder(10, 10), diversities=DIVERSITIES, cv=folds, n_jobs=2, random_state=seed
+        LinearModularAutoencoder(10, 10),
+        estimator=None,
+        diversities=DIVERSITIES,
+        cv=folds,
+        n_jobs=2,
+        random_state=seed,
     )
     modular = search.fit(X, y).cv_results_["mean_ensemble_error"]
     bagging = ModularClassifier(BaggingAutoencoder(10, 10, n_jobs=2), n_jobs=2, random_state=seed)

@@ -38,7 +38,7 @@ def test_the_chosen_ensemble_is_fitted_to_all_rows(digits):
 def test_errors_of_the_ensemble_and_of_its_members(digits):
     X, y = digits
     extractor = LinearModularAutoencoder(3, 4, random_state=0)
-    search = ModularClassifierCV(extractor, diversities=[0.3, 0.8], cv=FOLDS).fit(X, y)
+    search = ModularClassifierCV(extractor, estimator=None, diversities=[0.3, 0.8], cv=FOLDS).fit(X, y)
     for place, diversity in enumerate([0.3, 0.8]):
         for fold, (train, test) in enumerate(FOLDS.split(X, y)):
             model = ModularClassifier(clone(extractor).set_params(diversity=diversity))
@@ -52,8 +52,12 @@ def test_errors_of_the_ensemble_and_of_its_members(digits):
 
 def test_folds_that_can_be_read_only_once(digits):
     X, y = digits
-    expected = ModularClassifierCV(diversities=DIVERSITIES, cv=FOLDS, random_state=0).fit(X, y)
-    once = ModularClassifierCV(diversities=DIVERSITIES, cv=FOLDS.split(X, y), random_state=0).fit(X, y)
+    expected = ModularClassifierCV(
+        estimator=None, diversities=DIVERSITIES, cv=FOLDS, random_state=0
+    ).fit(X, y)
+    once = ModularClassifierCV(
+        estimator=None, diversities=DIVERSITIES, cv=FOLDS.split(X, y), random_state=0
+    ).fit(X, y)
     np.testing.assert_array_equal(
         once.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
     )
@@ -62,7 +66,11 @@ def test_folds_that_can_be_read_only_once(digits):
 def test_candidates_that_can_be_read_only_once(digits):
     X, y = digits
     search = ModularClassifierCV(
-        diversities=iter([0.3, 0.8]), n_modules=iter([2, 3]), n_components=iter([2]), cv=2
+        estimator=None,
+        diversities=iter([0.3, 0.8]),
+        n_modules=iter([2, 3]),
+        n_components=iter([2]),
+        cv=2,
     )
     assert len(search.fit(X, y).cv_results_["params"]) == 4
 
@@ -72,16 +80,28 @@ def test_boolean_masks_and_lists_as_folds(digits):
     mask = np.arange(len(y)) % 2 == 0
     by_index = [(np.flatnonzero(mask), np.flatnonzero(~mask))]
     options = {"diversities": [0.5], "random_state": 0}
-    expected = ModularClassifierCV(cv=by_index, **options).fit(X, y).cv_results_["mean_test_score"]
+    expected = (
+        ModularClassifierCV(estimator=None, cv=by_index, **options)
+        .fit(X, y)
+        .cv_results_["mean_test_score"]
+    )
     for folds in ([(mask, ~mask)], [tuple(part.tolist() for part in by_index[0])]):
-        result = ModularClassifierCV(cv=folds, **options).fit(X, y).cv_results_["mean_test_score"]
+        result = (
+            ModularClassifierCV(estimator=None, cv=folds, **options)
+            .fit(X, y)
+            .cv_results_["mean_test_score"]
+        )
         np.testing.assert_array_equal(result, expected)
 
 
 def test_random_folds_are_the_same_for_all_candidates(digits):
     X, y = digits
     search = ModularClassifierCV(
-        LinearModularAutoencoder(2, 3), diversities=[0.5, 0.5], cv=ShuffleSplit(3), random_state=0
+        LinearModularAutoencoder(2, 3),
+        estimator=None,
+        diversities=[0.5, 0.5],
+        cv=ShuffleSplit(3),
+        random_state=0,
     ).fit(X, y)
     first, second = np.array([search.cv_results_[f"split{k}_test_score"] for k in range(3)]).T
     np.testing.assert_array_equal(first, second)
@@ -106,7 +126,9 @@ def test_weights_in_fits_and_in_scores(digits):
     extractor = LinearModularAutoencoder(3, 4, random_state=0)
     folds = list(FOLDS.split(X, y))
     for scoring in (None, "accuracy"):
-        search = ModularClassifierCV(extractor, diversities=[0.7], cv=folds, scoring=scoring)
+        search = ModularClassifierCV(
+            extractor, estimator=None, diversities=[0.7], cv=folds, scoring=scoring
+        )
         search.fit(X, y, sample_weight=weights)
         for fold, (train, test) in enumerate(folds):
             model = ModularClassifier(clone(extractor).set_params(diversity=0.7))
@@ -121,7 +143,9 @@ def test_weights_in_fits_and_in_scores(digits):
 def test_weights_with_a_scoring_function_that_takes_none(digits):
     """As in GridSearchCV it is asked without them, or the error names the parameter to change."""
     X, y = digits
-    search = ModularClassifierCV(diversities=[0.5], cv=2, scoring=lambda model, X, y: model.score(X, y))
+    search = ModularClassifierCV(
+        estimator=None, diversities=[0.5], cv=2, scoring=lambda model, X, y: model.score(X, y)
+    )
     message = "scoring"
     try:
         search.fit(X, y, sample_weight=np.ones(len(y)))
@@ -136,7 +160,7 @@ def test_a_fold_whose_test_rows_all_weigh_nothing(digits):
     weights = np.ones(len(y))
     weights[folds[1][1]] = 0.0
     with pytest.raises(ValueError, match="sample_weight"):
-        ModularClassifierCV(diversities=[0.5], cv=folds).fit(X, y, sample_weight=weights)
+        ModularClassifierCV(estimator=None, diversities=[0.5], cv=folds).fit(X, y, sample_weight=weights)
 
 
 def test_the_decision_function_follows_the_members(digits):
@@ -149,25 +173,43 @@ def test_the_decision_function_follows_the_members(digits):
     np.testing.assert_array_equal(scores, search.best_estimator_.decision_function(X))
 
 
-def test_progress_goes_to_stderr_only(digits, capfd):
+def test_progress_is_told_to_callbacks_and_nothing_is_printed(digits, capfd):
     X, y = digits
-    options = {"diversities": [0.5], "cv": 2, "random_state": 0}
+    options = {"estimator": None, "diversities": [0.5], "cv": 2, "scale": False, "random_state": 0}
     silent = ModularClassifierCV(**options).fit(X, y)
+    counter = CountTasks()
+    told = ModularClassifierCV(n_jobs=2, **options).set_callbacks(counter).fit(X, y)
     assert capfd.readouterr() == ("", "")
-    talking = ModularClassifierCV(verbose=True, n_jobs=2, **options).fit(X, y)
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert "folds" in err
-    assert "candidates" in err
-    assert "100%" in err
-    np.testing.assert_array_equal(silent.predict(X), talking.predict(X))
+    assert counter.names == ["trial", "trial", "fit"]
+    np.testing.assert_array_equal(silent.predict(X), told.predict(X))
+
+
+class CountTasks:
+    """A callback of scikit-learn that remembers the tasks that ended."""
+
+    def __init__(self):
+        self.names = []
+
+    def setup(self, estimator, context):
+        """Nothing to do."""
+
+    def on_fit_task_begin(self, estimator, context):
+        """Nothing to do."""
+
+    def on_fit_task_end(self, estimator, context):
+        self.names.append(context.task_name)
+
+    def teardown(self, estimator, context):
+        """Nothing to do."""
 
 
 def test_string_labels(digits):
     X, y = digits
     words = np.array([f"digit {k}" for k in range(10)])
     options = {"diversities": DIVERSITIES, "cv": FOLDS, "random_state": 0}
-    numbers, strings = (ModularClassifierCV(**options).fit(X, labels) for labels in (y, words[y]))
+    numbers, strings = (
+        ModularClassifierCV(estimator=None, **options).fit(X, labels) for labels in (y, words[y])
+    )
     np.testing.assert_array_equal(
         numbers.cv_results_["mean_test_score"], strings.cv_results_["mean_test_score"]
     )
@@ -183,7 +225,9 @@ def test_not_fitted(method):
 @pytest.mark.filterwarnings("ignore:diversity=0 makes all modules equal:UserWarning")
 def test_the_default_candidates(digits):
     X, y = digits
-    search = ModularClassifierCV(LinearModularAutoencoder(2, 3), cv=2, random_state=0).fit(X, y)
+    search = ModularClassifierCV(
+        LinearModularAutoencoder(2, 3), estimator=None, cv=2, random_state=0
+    ).fit(X, y)
     np.testing.assert_allclose(search.cv_results_["param_diversity"], np.linspace(0, 1, 11))
     assert set(search.cv_results_["param_n_modules"]) == {2}
     assert set(search.cv_results_["param_n_components"]) == {3}

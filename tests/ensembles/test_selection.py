@@ -6,7 +6,7 @@ from scipy.stats import sem
 from sklearn.datasets import load_digits
 
 from modae import LinearModularAutoencoder, ModularClassifierCV
-from modae.ensembles.search import Outcome, choose, results_table
+from modae.ensembles.search import Candidate, Outcome, Trials
 
 CANDIDATES = [
     {"n_modules": modules, "n_components": width, "diversity": diversity}
@@ -14,9 +14,24 @@ CANDIDATES = [
 ]
 
 
+def trials(scores):
+    found = {
+        Candidate("", None, sizes=sizes): {
+            fold: Outcome(score, 1 - score, 1.5 * (1 - score), 0.1, 0.1, None, None)
+            for fold, score in enumerate(row)
+        }
+        for sizes, row in zip(CANDIDATES, scores, strict=False)
+    }
+    nothing = dict.fromkeys(["model", "X", "y", "weights", "extractor", "settings", "scoring", "n_jobs"])
+    return Trials(**nothing, folds=[()] * len(scores[0]), outcomes=found)
+
+
 def table(scores):
-    outcomes = [[Outcome(score, 1 - score, 1.5 * (1 - score)) for score in row] for row in scores]
-    return results_table(CANDIDATES[: len(scores)], outcomes)
+    return trials(scores).table()
+
+
+def choose(scores, rule):
+    return ModularClassifierCV(rule=rule)._choose(trials(scores), table(scores))
 
 
 def test_means_standard_errors_and_ranks():
@@ -43,31 +58,31 @@ def test_candidates_with_equal_scores_share_a_rank():
 
 
 def test_the_best_mean_score_wins_and_of_equals_the_first():
-    assert choose(table([[0.5, 0.5], [0.75, 0.75], [0.75, 0.75], [0.25, 0.25]]), "best") == 1
+    assert choose([[0.5, 0.5], [0.75, 0.75], [0.75, 0.75], [0.25, 0.25]], "best") == 1
 
 
 def test_one_standard_error_takes_the_smallest_then_the_least_diverse():
     # Best is the last, 0.9 with a standard error of 0.1: from 0.8 on a candidate is good enough.
     scores = [[0.81, 0.81], [0.85, 0.85], [0.82, 0.82], [0.83, 0.83], [0.8, 1.0]]
-    assert choose(table(scores), "best") == 4
-    assert choose(table(scores), "one_standard_error") == 3  # size 6, diversity 0.2
+    assert choose(scores, "best") == 4
+    assert choose(scores, "one_standard_error") == 3  # size 6, diversity 0.2
     scores[3] = [0.79, 0.79]
-    assert choose(table(scores), "one_standard_error") == 2  # size 6, diversity 0.5
+    assert choose(scores, "one_standard_error") == 2  # size 6, diversity 0.5
     scores[2] = [0.79, 0.79]
-    assert choose(table(scores), "one_standard_error") == 0  # size 12, diversity 0.1
+    assert choose(scores, "one_standard_error") == 0  # size 12, diversity 0.1
     scores[0] = scores[1] = [0.79, 0.79]
-    assert choose(table(scores), "one_standard_error") == 4
+    assert choose(scores, "one_standard_error") == 4
 
 
 def test_without_spread_only_equals_are_within_a_standard_error():
     scores = [[0.5, 0.5], [0.75, 0.75], [0.5, 0.5], [0.5, 0.5], [0.75, 0.75]]
-    assert choose(table(scores), "one_standard_error") == 1
+    assert choose(scores, "one_standard_error") == 1
 
 
 def test_one_fold_has_no_standard_error():
-    results = table([[0.5], [0.75]])
-    assert results["se_test_score"].tolist() == [0.0, 0.0]
-    assert choose(results, "one_standard_error") == 1
+    scores = [[0.5], [0.75]]
+    assert table(scores)["se_test_score"].tolist() == [0.0, 0.0]
+    assert choose(scores, "one_standard_error") == 1
 
 
 @pytest.mark.parametrize("rule", ["best", "one_standard_error"])
@@ -76,10 +91,12 @@ def test_the_rules_on_a_real_search(rule):
     X, y = X[:200], y[:200]
     search = ModularClassifierCV(
         LinearModularAutoencoder(3, 4),
+        estimator=None,
         diversities=[0.5, 0.6, 0.7],
         n_modules=[3, 4],
         cv=4,
         rule=rule,
+        scale=False,
         random_state=0,
     ).fit(X, y)
     results = search.cv_results_

@@ -35,7 +35,7 @@ def test_a_failed_second_fit_leaves_the_first_one_whole():
     [
         (ModularClassifier(random_state=0), (X, y)),
         (ModularRegressor(random_state=0), load_diabetes(return_X_y=True)),
-        (ModularClassifierCV(diversities=[0.5], random_state=0), (X, y)),
+        (ModularClassifierCV(estimator=None, diversities=[0.5], random_state=0), (X, y)),
     ],
 )
 def test_modules_that_see_everything_are_equal_and_a_warning_says_so(model, data):
@@ -55,8 +55,8 @@ def test_groups_stay_together():
     groups = np.arange(len(y)) % 6
     folds = list(GroupKFold(3).split(X, y, groups))
     options = {"n_components": 2, "diversities": [0.4, 0.8], "random_state": 0}
-    search = ModularClassifierCV(cv=GroupKFold(3), **options).fit(X, y, groups=groups)
-    by_hand = ModularClassifierCV(cv=folds, **options).fit(X, y)
+    search = ModularClassifierCV(estimator=None, cv=GroupKFold(3), **options).fit(X, y, groups=groups)
+    by_hand = ModularClassifierCV(estimator=None, cv=folds, **options).fit(X, y)
     for fold in range(3):
         name = f"split{fold}_test_score"
         np.testing.assert_array_equal(search.cv_results_[name], by_hand.cv_results_[name])

@@ -31,7 +31,9 @@ def both(digits, extractor, estimator, grid, rows=None, **params):
     X, y = digits
     rows = X if rows is None else rows
     scoring = params.pop("scoring", None)
-    ours = ModularClassifierCV(extractor, estimator, cv=FOLDS, scoring=scoring, **params, **grid)
+    ours = ModularClassifierCV(
+        extractor, estimator, cv=FOLDS, scoring=scoring, scale=False, **params, **grid
+    )
     names = {"diversities": "diversity"}
     nested = {f"extractor__{names.get(name, name)}": values for name, values in grid.items()}
     model = ModularClassifier(extractor, estimator, **params)
@@ -99,7 +101,7 @@ def test_a_fold_where_the_share_of_the_variance_needs_another_number_of_componen
     widths = {LinearModularAutoencoder(2, 0.6).fit(X[train]).n_components_ for train, _ in folds}
     assert len(widths) == 2  # otherwise this tests nothing
     extractor = LinearModularAutoencoder(2, 0.6, random_state=0)
-    search = ModularClassifierCV(extractor, diversities=[0.3, 0.8], cv=folds).fit(X, y)
+    search = ModularClassifierCV(extractor, estimator=None, diversities=[0.3, 0.8], cv=folds).fit(X, y)
     for place, diversity in enumerate([0.3, 0.8]):
         for fold, (train, test) in enumerate(folds):
             model = ModularClassifier(clone(extractor).set_params(diversity=diversity))
@@ -122,7 +124,7 @@ def test_same_scores_for_other_kinds_of_rows(digits, kind):
 def test_polars_frames(digits):
     X, y = digits
     frame = pl.DataFrame({f"pixel {k}": column for k, column in enumerate(X.T)})
-    search = ModularClassifierCV(diversities=[0.5], cv=2, random_state=0)
+    search = ModularClassifierCV(estimator=None, diversities=[0.5], cv=2, random_state=0)
     expected = search.fit(X, y).cv_results_["mean_test_score"]
     np.testing.assert_array_equal(search.fit(frame, y).cv_results_["mean_test_score"], expected)
     assert search.feature_names_in_[0] == "pixel 0"
@@ -167,7 +169,9 @@ def test_a_frozen_extractor_serves_all_candidates_without_a_fit(digits):
     extractor = CountingModules(4, 6, 0.5, random_state=0).fit(X)
     before = CountingModules.fits
     grid = {"n_modules": [2, 4], "n_components": [3, 6]}
-    search = ModularClassifierCV(FrozenEstimator(extractor), diversities=DIVERSITIES, cv=FOLDS, **grid)
+    search = ModularClassifierCV(
+        FrozenEstimator(extractor), estimator=None, diversities=DIVERSITIES, cv=FOLDS, **grid
+    )
     search.fit(X, y)
     assert CountingModules.fits == before
     for place, params in enumerate(search.cv_results_["params"]):
@@ -185,7 +189,9 @@ def test_a_frozen_extractor_serves_all_candidates_without_a_fit(digits):
 def test_a_frozen_extractor_keeps_its_own_sizes_by_default(digits):
     X, y = digits
     extractor = LinearModularAutoencoder(3, 0.5, random_state=0).fit(X)
-    search = ModularClassifierCV(FrozenEstimator(extractor), diversities=[0.4], cv=2).fit(X, y)
+    search = ModularClassifierCV(
+        FrozenEstimator(extractor), estimator=None, diversities=[0.4], cv=2
+    ).fit(X, y)
     expected = {"n_modules": 3, "n_components": extractor.n_components_, "diversity": 0.4}
     assert search.best_params_ == expected
 
@@ -193,7 +199,7 @@ def test_a_frozen_extractor_keeps_its_own_sizes_by_default(digits):
 def test_a_frozen_extractor_that_is_too_small_for_a_candidate(digits):
     X, y = digits
     extractor = LinearModularAutoencoder(2, 3, random_state=0).fit(X)
-    search = ModularClassifierCV(FrozenEstimator(extractor), n_modules=[2, 5], cv=2)
+    search = ModularClassifierCV(FrozenEstimator(extractor), estimator=None, n_modules=[2, 5], cv=2)
     with pytest.raises(ValueError, match=r"at most 6, the number of principal axes.*5 \* 3"):
         search.fit(X, y)
 
@@ -202,7 +208,7 @@ def test_one_fit_for_each_fold_and_one_for_the_end(digits):
     X, y = digits
     before = CountingModules.fits
     search = ModularClassifierCV(
-        CountingModules(3, 4), diversities=DIVERSITIES, n_modules=[2, 3], cv=FOLDS
+        CountingModules(3, 4), estimator=None, diversities=DIVERSITIES, n_modules=[2, 3], cv=FOLDS
     )
     search.fit(X, y)
     assert CountingModules.fits - before == 3 + 1

@@ -95,7 +95,9 @@ def unfitted():
         "bagging": BaggingAutoencoder(3, 2, random_state=0, n_jobs=2),
         "linear-regressor": LinearModularRegressor(3, 1, 0.4, random_state=0),
         "classifier": classifier(voting="soft", n_jobs=2),
-        "search": ModularClassifierCV(extractor(), diversities=[0.2, 0.6], cv=2, random_state=0),
+        "search": ModularClassifierCV(
+            extractor(), estimator=None, diversities=[0.2, 0.6], cv=2, random_state=0
+        ),
         "regressor": regressor(aggregate="median", calibrate=0.3),
         "nearest-classifier": NearestNeighborClassifier(backend="brute", n_jobs=2),
         "nearest-regressor": NearestNeighborRegressor(backend="tree"),

@@ -103,14 +103,16 @@ def test_labels_that_are_dates_or_text(dtype):
 )  # fmt: skip
 def test_parameters_come_back_as_they_were(value):
     trusted = [np.float64] if value is np.float64 else []
-    model = copy_of(ModularClassifierCV(n_modules=value), trusted=trusted)
+    model = copy_of(ModularClassifierCV(estimator=None, n_modules=value), trusted=trusted)
     if not isinstance(value, slice):
         assert_same(value, model.n_modules)
     assert repr(model.n_modules) == repr(value)
 
 
 def test_a_search_over_a_range_of_sizes():
-    search = ModularClassifierCV(parts.extractor(), n_modules=range(2, 4), diversities=[0.5], cv=2)
+    search = ModularClassifierCV(
+        parts.extractor(), estimator=None, n_modules=range(2, 4), diversities=[0.5], cv=2
+    )
     assert_round_trip(search.fit(parts.X, parts.LABELS), parts.X[:9])
 
 

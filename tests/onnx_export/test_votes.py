@@ -101,7 +101,7 @@ def test_whatever_is_around_an_ensemble(tmp_path):
     extractor = LinearModularAutoencoder(5, 6, random_state=0).fit(X)
     frozen = ModularClassifier(FrozenEstimator(extractor), random_state=0)
     tuned = ModularClassifierCV(
-        LinearModularAutoencoder(5, 6), diversities=[0.5, 0.7], cv=2, random_state=0
+        LinearModularAutoencoder(5, 6), estimator=None, diversities=[0.5, 0.7], cv=2, random_state=0
     )
     grid = GridSearchCV(ensemble(None), {"extractor__diversity": [0.5, 0.7]}, cv=2)
     names = [(f"m{i}", member) for i, member in enumerate([*FURTHER[:3], FURTHER[-1]])]

@@ -133,7 +133,9 @@ def test_a_regressor_on_chunks():
 
 
 def test_a_search_refuses_lazy_rows_but_its_result_takes_them():
-    search = ModularClassifierCV(diversities=[0.5], n_components=[5], cv=2, random_state=0)
+    search = ModularClassifierCV(
+        estimator=None, diversities=[0.5], n_components=[5], cv=2, random_state=0
+    )
     with dask.config.set(scheduler=no_task_may_run), pytest.raises(TypeError, match=r"X\.compute\(\)"):
         search.fit(rows(TRAIN), Y[TRAIN])
     search.fit(X[TRAIN], Y[TRAIN])

@@ -13,8 +13,8 @@ from modae.datasets import load_benchmark
 from modae.display import AllocationDisplay, DiversityPathDisplay, ReconstructionDisplay
 from modae.display.style import pyplot
 from modae.ensembles.classifier import ModularClassifier
-from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.classifier_cv import ModularClassifierCV
+from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.bagging import BaggingAutoencoder
 from modae.report.api import build

@@ -379,3 +379,11 @@ def shares_of(weights: Array | None, n_rows: int) -> Array:
     relative = weights / weights.max()
     shares: Array = relative / relative.sum()
     return shares
+
+
+def by_module(codes: Rows, n_modules: int) -> Any:
+    """Codes (n, M*H) as one matrix for each module, (M, n, H)."""
+    place, values = place_and_values(codes)
+    stack = place.xp.reshape(values, (codes.shape[0], n_modules, -1))
+    stack = place.xp.permute_dims(stack, (1, 0, 2))
+    return np.ascontiguousarray(stack) if place is HOST else same_place(codes, stack)

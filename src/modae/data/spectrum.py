@@ -8,6 +8,7 @@ eigenvalues :math:`w_1\ge w_2\ge\dots` of the covariance; and nothing outside th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import issparse
@@ -83,12 +84,12 @@ class Spectrum:
     hidden: float = 0.0
     slack: float = 0.0
 
-    @property
+    @cached_property
     def rank(self) -> int:
         """Number of kept axes along which the data vary."""
         return int(np.count_nonzero(self.eigenvalues))
 
-    @property
+    @cached_property
     def variance_unit(self) -> float:
         """``unit ** 2``, by which variances are multiplied for the user, if they fit in a float64."""
         unit = self.unit**2

@@ -19,7 +19,13 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, get_tags
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
 
 from modae.data.rows import (
     DeviceArray,
@@ -30,7 +36,6 @@ from modae.data.rows import (
     remember_place,
     without_gradient,
 )
-from modae.data.summary import DataSummary
 from modae.utils.arrays import FLOAT64, Array
 
 FLOATS = (np.float64, np.float32)
@@ -172,6 +177,39 @@ def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
     return weights
 
 
+def labels_of(X: Any, y: Any, estimator: BaseEstimator) -> np.ndarray:
+    """One label for each row of X, in memory."""
+    y = _known(y, estimator)
+    if hasattr(y, "isna") and np.any(y.isna()):  # pd.NA cannot be compared with anything
+        raise ValueError("Input y contains NaN: a label is missing.")
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if series is not y and series.dtype.is_integer():
+        y = series.to_numpy()  # through floats, as elsewhere, large integers would merge
+    y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    check_length(X, y)
+    return y
+
+
+def targets_of(X: Any, y: Any, estimator: BaseEstimator) -> Array:
+    """One target, or several, for each row of X; a copy, as the caller may change his array."""
+    targets: Array = check_array(
+        _known(y, estimator), ensure_2d=False, dtype=np.float64, input_name="y", copy=True
+    )
+    check_length(X, targets)
+    return targets
+
+
+def _known(y: Any, estimator: BaseEstimator) -> Any:
+    if y is None:
+        name = type(estimator).__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    y = gather(y)
+    refuse_masked("y", y)
+    return y
+
+
 def take_rows(X: Any, places: Any) -> Any:
     """Some rows of a matrix, frame or list, in the same container."""
     frame = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
@@ -286,22 +324,6 @@ def reduce_rows(
         return lazy.reduce(estimator, summarise, sample_weight, **options)
     rows = rows_of(X, estimator, reset=reset, upcast=upcast)
     return summarise(rows, weights_of(sample_weight, rows.shape[0]), 0)
-
-
-def collect(
-    X: Any,
-    estimator: BaseEstimator,
-    sample_weight: Any = None,
-    *,
-    reset: bool = True,
-    upcast: bool = False,
-) -> DataSummary:
-    """The stream of all rows of X: what a linear model needs of its data."""
-
-    def stream(rows: Rows, weights: Array | None, start: int) -> DataSummary:
-        return DataSummary.of(rows, weights)
-
-    return reduce_rows(X, estimator, stream, sample_weight, reset=reset, upcast=upcast)
 
 
 def by_rows(axis: int = 0) -> Callable[[Method], Method]:

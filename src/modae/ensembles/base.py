@@ -22,15 +22,18 @@ from sklearn.utils.validation import (
 
 from modae.data import columns_of, lazy_rows
 from modae.ensembles.members import (
+    Generator,
     Member,
     Named,
     call_members,
     module_features,
     new_members,
-    seeded,
+    seeds_for,
     two_generators,
 )
+from modae.ensembles.neighbors import NearestNeighbor
 from modae.linear.autoencoder import LinearModularAutoencoder
+from modae.linear.modules import LinearModules
 from modae.linear.notebook import KeyFigures
 from modae.utils.arrays import Array
 
@@ -135,6 +138,8 @@ class EnsembleParameters(KeyFigures, BaseEstimator):
             if isinstance(member, type) or not hasattr(member, "get_params") or not is_kind(member):
                 which = "" if name == "estimator" else f" (member {name!r})"
                 raise ValueError(f"estimator must be a {kind} or a list of them, got {member!r}{which}.")
+            if isinstance(member, NearestNeighbor):
+                member.check_parameters()  # once here, and not for each copy of it
 
     def _part(self, name: str) -> Any:
         """A part, or its default, which asks for weights: nobody else could ask on its behalf."""
@@ -211,28 +216,32 @@ class ModularEnsemble(EnsembleParameters):
     n_jobs: int | None
     random_state: Any
 
-    def _new_extractor(self) -> Any:
-        """A copy of the extractor to be fitted, with sizes and diversity that were given here."""
+    def _new_extractor(self, rng: Generator) -> Any:
+        """A copy of the extractor to be fitted, with seeds, sizes and diversity that were given here."""
         extractor = self._part("extractor")
         given = {name: getattr(self, name) for name in SIZES if getattr(self, name) is not None}
-        if isinstance(extractor, FrozenEstimator) or not given:
-            known: set[str] = set()
-        else:
-            known = set(extractor.get_params(deep=False))
+        frozen = isinstance(extractor, FrozenEstimator)
+        known = set() if frozen else set(extractor.get_params(deep=False))
         strange = sorted(set(given) - known)
         if strange:
             raise ValueError(
                 f"{' and '.join(strange)} cannot be set on {type(extractor).__name__}, which is fitted "
                 "already or has no such parameter: leave it at None here."
             )
-        return clone(extractor).set_params(**given)
+        if frozen:
+            return extractor
+        seeds = seeds_for(extractor, rng)
+        return clone(extractor).set_params(**seeds, **given)
 
     def _fit_parts(self, X: Any, y: Any, routed: Routed) -> tuple[Any, Sequence[Array], list[Member]]:
         """Fit a copy of the extractor, then a member to the features of each module."""
         for_extractor, for_members = two_generators(self.random_state)
-        extractor = seeded(self._new_extractor(), for_extractor)
-        extractor = extractor.fit(X, y, **routed["extractor"].fit)
-        features = module_features(extractor, X)
+        extractor = self._new_extractor(for_extractor)
+        if isinstance(extractor, LinearModules):
+            features = extractor.fit_transform_modules(X, y, **routed["extractor"].fit)
+        else:
+            extractor = extractor.fit(X, y, **routed["extractor"].fit)
+            features = module_features(extractor, X)
         check_consistent_length(features[0], y)
         return extractor, features, self._fit_members(features, y, routed, for_members)
 

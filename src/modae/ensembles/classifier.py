@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from modae.data import by_rows, gather, split_weights, weights_of
+from modae.data.validation import labels_of
 from modae.ensembles.base import ModularEnsemble, Routed, stacked
 from modae.ensembles.members import (
     Member,
@@ -30,7 +31,6 @@ from modae.ensembles.votes import (
     Scores,
     best_temperature,
     check_classes,
-    check_labels,
     decide,
     row_disagreement,
     softmax_shares,
@@ -175,15 +175,15 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         -------
         self
         """
+        self._check_parts("classifier", is_classifier)
         check_choice("voting", self.voting, VOTINGS)
         check_choice("tie_break", self.tie_break, TIE_BREAKS)
         if self.calibration not in (None, "cv"):
             check_positive("calibration", self.calibration)
-        self._check_parts("classifier", is_classifier)
         X, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
-        routed = self._route(sample_weight, params)
-        y = check_labels(self, X, y)
+        y = labels_of(X, y, self)
         weights = weights_of(sample_weight, len(y))
+        routed = self._route(weights, params)
         extractor, features, members = self._fit_parts(X, y, routed)
         fresh = copy(self)  # a fit that fails leaves this model as it was
         fresh._keep_columns(X, extractor)
@@ -232,7 +232,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
             }
             train_weights = None if weights is None else weights[train]
             model._fit_to_features([each[train] for each in features], y[train], train_weights, part)
-            scores.append(model._mean_decisions([each[test] for each in features]))
+            scores.append(model._vote([each[test] for each in features])[2])
         order = np.argsort(np.concatenate([test for _, test in folds]))
         labels = np.searchsorted(self.classes_, y)
         return best_temperature(np.concatenate(scores)[order], labels, weights)
@@ -250,7 +250,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         labels : ndarray of shape (n_samples,)
         """
         features = self._features(X)
-        return np.asarray(self.classes_[self._decision(features, self._shares(features))])
+        return np.asarray(self.classes_[self._winner(features, self._vote(features)[0])])
 
     @by_rows()
     def predict_proba(self, X: Any) -> Array:
@@ -264,7 +264,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        return self._shares(self._features(X))
+        return self._vote(self._features(X))[0]
 
     @available_if(partial(_all_members_have, "decision_function"))
     @by_rows()
@@ -282,7 +282,8 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         -------
         scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
-        return self._mean_decisions(self._features(X))
+        decisions: Array = stacked(self._ask("decision_function", self._features(X))).mean(axis=0)
+        return decisions
 
     @by_rows(axis=1)
     def predict_members(self, X: Any) -> np.ndarray:
@@ -361,29 +362,33 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
 
     def _losses(self, features: Sequence[Array], y: np.ndarray) -> tuple[Array, Array, Array | None]:
         """Whether the vote errs on each row, the share of members that do, and decision functions."""
-        votes = self._votes(features)
-        decisions = self._mean_decisions(features) if self.voting_ == "decision" else None
-        winner = self._decision(features, self._shares(features, votes))
-        wrong = self.classes_[votes] != y
-        return (self.classes_[winner] != y).astype(float), wrong.mean(axis=0), decisions
+        shares, votes, decisions = self._vote(features)
+        wrong = self.classes_[self._winner(features, shares)] != y
+        return wrong.astype(float), (self.classes_[votes] != y).mean(axis=0), decisions
 
     @staticmethod
-    def _score_of(losses: Array, y: np.ndarray, weights: Array | None) -> float:
-        """Accuracy."""
-        return 1.0 - float(np.average(losses, weights=weights))
+    def _error_of(losses: Array, y: np.ndarray, weights: Array | None) -> float:
+        """Share of wrong labels."""
+        return float(np.average(losses, weights=weights))
 
-    def _decision(self, features: Sequence[Array], shares: Array) -> Indices:
+    def _winner(self, features: Sequence[Array], shares: Array) -> Indices:
         """Index of the class that wins."""
         breakers = self._breakers(features)
         return decide(shares, [breakers[name] for name in TIE_BREAKS[self.tie_break]])
 
-    def _shares(self, features: Sequence[Array], votes: Indices | None = None) -> Array:
+    def _vote(self, features: Sequence[Array]) -> tuple[Array, Indices, Array | None]:
+        """Probabilities (n, n_classes), classes of the members (M, n), and mean decision functions."""
+        if self.voting_ == "hard":
+            votes = self._votes(features)
+            return vote_shares(votes, len(self.classes_)), votes, None
+        answers = self._ask(NEEDED[self.voting_], features)
         if self.voting_ == "soft":
-            return self._mean_probabilities(features)
-        if self.voting_ == "decision":
-            return softmax_shares(self._mean_decisions(features), self.temperature_)
-        votes = self._votes(features) if votes is None else votes
-        return vote_shares(votes, len(self.classes_))
+            answers = self._for_all_classes(answers)
+        votes = np.stack([each.argmax(axis=1) if each.ndim == 2 else each > 0.0 for each in answers])
+        mean = sum(answers) / len(answers)
+        if self.voting_ == "soft":
+            return mean, votes, None
+        return softmax_shares(mean, self.temperature_), votes.astype(np.intp), mean
 
     def _votes(self, features: Sequence[Array]) -> Indices:
         """Index of the class that each member predicts, (M, n)."""
@@ -398,18 +403,16 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
             )
         return votes
 
-    def _mean_decisions(self, features: Sequence[Array]) -> Array:
-        """Mean of the members' decision functions, (n,) for two classes, else (n, n_classes)."""
-        scores: Array = stacked(self._ask("decision_function", features)).mean(axis=0)
-        return scores
-
-    def _mean_probabilities(self, features: Sequence[Array]) -> Array:
-        total = np.zeros((len(features[0]), len(self.classes_)))
-        for estimator, answer in zip(
-            self.estimators_, self._ask("predict_proba", features), strict=True
-        ):
-            total[:, np.searchsorted(self.classes_, estimator.classes_)] += answer
-        return total / len(self.estimators_)
+    def _for_all_classes(self, answers: Sequence[Array]) -> list[Array]:
+        """Probabilities with a column for each class; a member may know only some of them."""
+        whole = []
+        for estimator, answer in zip(self.estimators_, answers, strict=True):
+            if len(estimator.classes_) < len(self.classes_):
+                known = np.searchsorted(self.classes_, estimator.classes_)
+                answer, given = np.zeros((len(answer), len(self.classes_))), answer
+                answer[:, known] = given
+            whole.append(answer)
+        return whole
 
     def _breakers(self, features: Sequence[Array]) -> dict[str, Scores]:
         def probability(rows: Indices) -> Array:
@@ -417,9 +420,9 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
                 return np.zeros((len(rows), len(self.classes_)))
             if all(type(each) is NearestNeighborClassifier for each in self.estimators_):
                 return np.zeros((len(rows), len(self.classes_)))  # they are the votes, which tie
-            if isinstance(features, np.ndarray):
-                return self._mean_probabilities(features[:, rows])
-            return self._mean_probabilities([each[rows] for each in features])
+            some = features[:, rows] if isinstance(features, np.ndarray) else [f[rows] for f in features]
+            answers = self._for_all_classes(self._ask("predict_proba", some))
+            return sum(answers) / len(answers)
 
         def prior(rows: Indices) -> Array:
             return np.tile(self.class_prior_, (len(rows), 1))

@@ -7,15 +7,16 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, is_classifier
+from sklearn.callback import with_callbacks
 from sklearn.utils.metaestimators import available_if
 
 from modae.data import by_rows
-from modae.ensembles.base import require_in_memory
+from modae.data.validation import labels_of
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.search import Candidate, Trials
 from modae.ensembles.tuning import ModularSearch
-from modae.ensembles.votes import TIE_BREAKS, VOTINGS, best_temperature, check_labels
+from modae.ensembles.votes import TIE_BREAKS, VOTINGS, best_temperature
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_choice
 
@@ -39,8 +40,8 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
         never fitted again: candidates come from its spectrum, so they can have no more components in all
         than it kept.
     estimator : "auto", dict, classifier or list of (name, classifier), default="auto"
-        "auto" tries several kinds of members. A dict ``name -> (classifier, grid)`` says which, and which
-        of their own parameters are tuned. One classifier, a list with one for each module, or None
+        "auto" tries several kinds of members. A dict ``name -> (classifier, grid)`` says which, and
+        which of their own parameters are tuned. One classifier, a list with one for each module, or None
         (nearest neighbours) are used as they are, and only sizes and diversity are searched: then all
         candidates are tried on all folds.
     diversities : sequence of float, default=None
@@ -53,14 +54,15 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
     scoring : str, callable or None, default=None
         What is maximised, as in ``GridSearchCV``; None means accuracy.
     rule : {"best", "one_standard_error"}, default="best"
-        Take the candidate with the best mean score (of equal ones the first), or the simplest one (fewest
-        components in all, then least diversity) that is within one standard error of it.
+        Take the candidate with the best mean score (of equal ones the first), or the simplest one
+        (fewest components in all, then least diversity) that is within one standard error of it.
     scale : {"auto", True, False}, default="auto"
         Whether to standardise the columns, inside each fold; ``best_estimator_`` is then a pipeline.
-        "auto" does if their deviations differ by more than ten times. Sparse columns are not centred.
+        "auto" tries both if their deviations differ by more than ten times, and takes what predicts
+        better. Sparse columns are not centred.
     time_budget : float or None, default=None
-        Seconds after which no new trial begins; the best so far is then fitted to all rows. Results with a
-        budget depend on the speed of the machine.
+        Seconds after which no new trial begins; the best so far is then fitted to all rows. Results with
+        a budget depend on the speed of the machine.
     voting, tie_break : str
         As in :class:`ModularClassifier`.
     n_jobs : int or None, default=None
@@ -80,9 +82,13 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
         Mean score of the chosen candidate.
     cv_results_ : dict of arrays
         For each candidate ``params``, ``param_...``, ``mean_test_score``, ``std_test_score``,
-        ``rank_test_score``, ``n_folds`` on which it was tried; and, as ``split{k}_...``, ``mean_...`` and
-        ``se_...`` (standard error over the folds), ``test_score``, ``ensemble_error``,
-        ``individual_error`` (the mean error of single members), ``fit_time`` and ``score_time``.
+        ``rank_test_score``, ``n_folds`` on which it was tried, ``size`` (features that all members see),
+        ``difference`` to the error of the chosen one and ``se_difference`` (of paired rows); and, as
+        ``split{k}_...``, ``mean_...`` and ``se_...`` (standard error over the folds), ``test_score``,
+        ``ensemble_error``, ``individual_error`` (the mean error of single members), ``fit_time`` and
+        ``score_time``.
+    leaderboard_ : Leaderboard
+        The best candidate of each family, on modules and on X itself; ``print`` shows it as a table.
     classes_ : ndarray of shape (n_classes,)
     n_splits_ : int
     n_features_in_ : int
@@ -94,8 +100,8 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
     >>> from modae import ModularClassifierCV, NearestNeighborClassifier
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> search = ModularClassifierCV(estimator=NearestNeighborClassifier(), n_components=[5], random_state=0)
-    >>> search = search.fit(X[:1000], y[:1000])
+    >>> search = ModularClassifierCV(estimator=NearestNeighborClassifier(), n_components=5, scale=False)
+    >>> search = search.set_params(random_state=0).fit(X[:1000], y[:1000])
     >>> search.best_params_["diversity"], round(search.score(X[1000:], y[1000:]), 2)
     (0.6, 0.9)
     """
@@ -135,6 +141,7 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Try the candidates on the folds, and fit the chosen one to all rows.
 
@@ -151,9 +158,6 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
         -------
         self
         """
-        check_choice("voting", self.voting, VOTINGS)
-        check_choice("tie_break", self.tie_break, TIE_BREAKS)
-        require_in_memory(X, "cross-validation")
         self._search(X, y, sample_weight, groups)
         self.classes_ = self.best_estimator_.classes_
         return self
@@ -270,7 +274,7 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
         )
 
     def _checked_targets(self, X: Any, y: Any) -> np.ndarray:
-        return check_labels(self, X, y)
+        return labels_of(X, y, self)
 
     def _calibrate(self, model: Any, trials: Trials, best: Candidate) -> None:
         """The temperature of mean decision functions, from the rows of the folds."""
@@ -284,6 +288,10 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
 
     def _check_kind(self) -> None:
         self._check_parts("classifier", is_classifier)
+
+    def _check_vote(self) -> None:
+        check_choice("voting", self.voting, VOTINGS)
+        check_choice("tie_break", self.tie_break, TIE_BREAKS)
 
     @staticmethod
     def _default_member() -> NearestNeighborClassifier:

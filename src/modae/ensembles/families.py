@@ -22,9 +22,6 @@ from modae.ensembles.neighbors import NearestNeighborClassifier, NearestNeighbor
 KERNEL_ROWS = 5_000
 """Rows up to which an SVM is fitted to the kernel itself; beyond, to a Nystroem approximation of it."""
 
-SHARES = (0.2, 0.4, 0.7)
-DIVERSITIES = (0.5, 0.8, 0.95, 1.0)
-
 AXIS_ALIGNED = (
     "DecisionTree", "ExtraTree", "RandomForest", "GradientBoosting", "HistGradientBoosting", "AdaBoost",
     "XGB", "LGBM", "CatBoost",
@@ -76,20 +73,28 @@ class Family(NamedTuple):
         A copy is trained for each module.
     grid : mapping
         Its own parameters, which are tuned on X itself; the modules then use the best ones.
-    plain : estimator
-        What stands for the family on X itself: the member, or a forest for trees.
+    gammas : sequence of float
+        Candidates for the gamma of a kernel, as multiples of what scikit-learn calls "scale": so they
+        fit features of any number and variance.
+    plain : estimator or None
+        What stands for the family on X itself: None for the member, or a forest for trees.
     n_modules : int
     shares : sequence of float
         Candidates for the size of a module, as a share of what there is.
     diversities : sequence of float
+    wants_scale : bool
+        Whether to try standardised columns only, where the search may choose: solvers of linear models
+        hardly converge otherwise.
     """
 
     member: Any
-    grid: Mapping[str, Sequence[Any]]
-    plain: Any
+    grid: Mapping[str, Sequence[Any]] = {}
+    gammas: Sequence[float | None] = (None,)
+    plain: Any = None
     n_modules: int = 30
-    shares: Sequence[float] = SHARES
-    diversities: Sequence[float] = DIVERSITIES
+    shares: Sequence[float] = (0.2, 0.4, 0.7)
+    diversities: Sequence[float] = (0.5, 0.8, 0.95, 1.0)
+    wants_scale: bool = False
 
     @property
     def rotation(self) -> str | None:
@@ -97,13 +102,9 @@ class Family(NamedTuple):
         last = self.member.steps[-1][1] if isinstance(self.member, Pipeline) else self.member
         return "random" if type(last).__name__.startswith(AXIS_ALIGNED) else None
 
-    def variants(self) -> list[dict[str, Any]]:
-        """All combinations of the own parameters."""
-        return list(ParameterGrid(dict(self.grid)))
-
-    def on_columns(self, own: dict[str, Any]) -> Any:
-        """The learner on X itself, with these parameters."""
-        return clone(self.plain).set_params(**own)
+    def variants(self) -> list[tuple[dict[str, Any], float | None]]:
+        """All combinations of the own parameters and of gamma."""
+        return [(own, gamma) for own in ParameterGrid(dict(self.grid)) for gamma in self.gammas]
 
     def widths(self, n_features: int) -> list[int]:
         """Candidates for the components of a module: a share, but never all columns if there are two."""
@@ -111,29 +112,35 @@ class Family(NamedTuple):
         return list(dict.fromkeys(max(1, min(round(share * room), most)) for share in self.shares))
 
 
-def default_families(task: str, n_rows: int) -> dict[str, Family]:
+def default_families(task: str, n_rows: int, y: np.ndarray) -> dict[str, Family]:
     """What a search tries if it is left alone, by the task and the number of rows."""
+    gammas = (0.3, 1.0, 3.0)
     if task == "classification":
         neighbor: Any = NearestNeighborClassifier()
-        kernel: Any = SVC()
+        kernel = Family(SVC(), {"C": [1.0, 10.0, 100.0]}, gammas, n_modules=10)
         linear: Any = LogisticRegression(max_iter=1000)
-        tree: Any = ExtraTreeClassifier()
-        forest: Any = ExtraTreesClassifier(300)
-        costs = {"C": [0.1, 1.0, 10.0]}
+        trees = Family(ExtraTreeClassifier(), plain=ExtraTreesClassifier(300))
+        cost = {"C": [0.01, 0.1, 1.0, 10.0]}
     else:
-        neighbor, kernel, linear = NearestNeighborRegressor(), SVR(), Ridge()
-        tree, forest = ExtraTreeRegressor(), ExtraTreesRegressor(300)
-        costs = {"alpha": [0.1, 1.0, 10.0]}
-    families = {
-        "neighbors": Family(neighbor, {"n_neighbors": [1, 5]}, neighbor),
-        "svm": Family(kernel, {"C": [1.0, 10.0, 100.0]}, kernel),
-        # Means of linear models on linear modules are linear again, and gain nothing.
-        "linear": Family(linear, costs, linear, diversities=()),
-        "trees": Family(tree, {}, forest, n_modules=100, shares=(0.7,), diversities=(0.8, 1.0)),
-    }
+        # C and epsilon in units of the targets: as if these were standardised.
+        spread = float(np.std(y, axis=0).mean()) or 1.0
+        neighbor = NearestNeighborRegressor()
+        costs = [spread * cost for cost in (1.0, 10.0, 100.0)]
+        kernel = Family(SVR(epsilon=0.1 * spread), {"C": costs}, gammas, n_modules=10)
+        linear = Ridge()
+        trees = Family(ExtraTreeRegressor(), plain=ExtraTreesRegressor(300))
+        cost = {"alpha": [0.1, 1.0, 10.0, 100.0]}
     if n_rows > KERNEL_ROWS:
         approximate = make_pipeline(Nystroem(n_components=300), clone(linear))
-        (name, values), *_ = costs.items()
-        grid = {f"{approximate.steps[-1][0]}__{name}": values}
-        families["svm"] = Family(approximate, grid, approximate)
+        grid = {f"{approximate.steps[-1][0]}__{name}": values for name, values in cost.items()}
+        kernel = Family(approximate, grid, n_modules=10)
+    families = {
+        "neighbors": Family(neighbor, {"n_neighbors": [1, 5]}),
+        "svm": kernel._replace(shares=(0.4, 0.7), diversities=(0.8, 1.0)),
+        # Means of linear models on linear modules are linear again, and gain nothing.
+        "linear": Family(linear, cost, diversities=(), wants_scale=True),
+        "trees": trees._replace(n_modules=100, shares=(0.7,), diversities=(0.8, 1.0)),
+    }
+    if np.ndim(y) > 1 and n_rows <= KERNEL_ROWS:
+        del families["svm"]  # one target only
     return families

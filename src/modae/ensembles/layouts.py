@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from modae.ensembles.classifier import ModularClassifier
+from modae.ensembles.classifier_cv import ModularClassifierCV
 from modae.ensembles.neighbors import NearestNeighborClassifier, NearestNeighborRegressor, NearestRows
 from modae.ensembles.regressor import AGGREGATES, Calibration, ModularRegressor
-from modae.ensembles.classifier_cv import ModularClassifierCV
 from modae.ensembles.votes import TIE_BREAKS, VOTINGS
 from modae.files.registry import layout_for
 from modae.files.rules import (

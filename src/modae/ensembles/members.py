@@ -9,6 +9,7 @@ from typing import Any
 from warnings import warn
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
@@ -63,7 +64,8 @@ def new_members(estimator: Any, n_modules: int, rng: Generator = None) -> list[M
     else:
         named = [("estimator", estimator)] * n_modules
     return [
-        Member(module, name, seeded(clone(member), rng)) for module, (name, member) in enumerate(named)
+        Member(module, name, clone(member).set_params(**seeds_for(member, rng)))
+        for module, (name, member) in enumerate(named)
     ]
 
 
@@ -77,9 +79,9 @@ def call_members(
 ) -> list[Any]:
     """What a method of each member gives for the features of its module, several at a time.
 
-    ``params`` are keyword arguments for each member by its name. ``n_jobs=1`` is a plain loop, for
-    callers that run in parallel themselves. Finite floats in one array, as our own extractors make them,
-    need no validation again in each of our own members: those have methods for them, ``_..._checked``.
+    ``params`` are keyword arguments for each member by its name. Finite floats in one array, as our own
+    extractors make them, need no validation again in each of our own members: those have methods for
+    them, ``_..._checked``.
     """
     stack = isinstance(features, np.ndarray) and features.ndim == 3 and features.dtype.kind == "f"
     checked = stack and bool(np.isfinite(np.sum(features)))
@@ -90,7 +92,7 @@ def call_members(
         given = {} if params is None else params[member.name]
         return member.call(name, features[member.module], *args, **given)
 
-    if n_jobs == 1:
+    if effective_n_jobs(n_jobs) == 1:
         return [call(member) for member in members]
     return run_parallel(call, [(member,) for member in members], n_jobs)
 
@@ -140,12 +142,10 @@ def as_seed(random_state: Any) -> int | None:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def seeded(estimator: Any, rng: Generator) -> Any:
-    """The estimator with a seed for each ``random_state``, its own or nested, that is None."""
-    if rng is not None:
-        params = estimator.get_params(deep=True)
-        free = sorted(name for name in params if name.split("__")[-1] == "random_state")
-        seeds = {name: rng.randint(2**31 - 1) for name in free if params[name] is None}
-        if seeds:
-            estimator.set_params(**seeds)
-    return estimator
+def seeds_for(estimator: Any, rng: Generator) -> dict[str, int]:
+    """A seed for each ``random_state`` of an estimator, its own or nested, that is None."""
+    if rng is None:
+        return {}
+    params = estimator.get_params(deep=True)
+    free = sorted(name for name in params if name.split("__")[-1] == "random_state")
+    return {name: rng.randint(2**31 - 1) for name in free if params[name] is None}

@@ -17,6 +17,8 @@ from modae.data.validation import FLOATS, refuse_masked, weights_of
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_choice, check_count
 
+BACKENDS = ("auto", "tree", "brute")
+
 TREE_LIMIT = 8
 """Features up to which a tree is faster, see :func:`choose_backend`."""
 
@@ -36,10 +38,9 @@ def choose_backend(backend: str, n_features: int) -> str:
 
     Both are exact. The number of rows moves the border little, so it is not in the table.
     """
-    if backend == "auto":
-        return "tree" if n_features <= TREE_LIMIT else "brute"
-    check_choice("backend", backend, ("auto", "tree", "brute"))
-    return backend
+    if backend != "auto":
+        return backend
+    return "tree" if n_features <= TREE_LIMIT else "brute"
 
 
 class NearestRows:
@@ -103,7 +104,7 @@ def nearest_by_products(rows: Array, queries: Array, count: int) -> Indices:
     return nearest
 
 
-class _NearestNeighbor(BaseEstimator):
+class NearestNeighbor(BaseEstimator):
     """What both estimators share. Abstract: a subclass says how targets are kept."""
 
     def __init__(
@@ -130,14 +131,19 @@ class _NearestNeighbor(BaseEstimator):
         fresh = copy(self)  # a fit that fails leaves this model as it was
         refuse_masked("X", X)
         refuse_masked("y", y)
+        self.check_parameters()
         X, y = fresh._validated(X, y)
-        self.__dict__ = fresh._fit_checked(X, y, sample_weight).__dict__
+        self.__dict__ = fresh._fit_checked(X, y, weights_of(sample_weight, len(X))).__dict__
         return self
 
-    def _fit_checked(self, X: Array, y: np.ndarray, sample_weight: Any = None) -> Self:
-        """Keep rows that are known to be finite floats."""
+    def check_parameters(self) -> None:
+        """Refuse what cannot work. An ensemble does so once, not for each of its members."""
         check_count("n_neighbors", self.n_neighbors)
-        targets, weights = self._targets(y), weights_of(sample_weight, len(X))
+        check_choice("backend", self.backend, BACKENDS)
+
+    def _fit_checked(self, X: Array, y: np.ndarray, sample_weight: Array | None = None) -> Self:
+        """Keep rows that are known to be finite floats, with weights that are known to be numbers."""
+        targets, weights = self._targets(y), sample_weight
         if weights is None:
             rows = np.array(X)  # a copy: the caller may change his array
         else:
@@ -175,7 +181,7 @@ class _NearestNeighbor(BaseEstimator):
         """What is remembered of each row of y."""
 
 
-class NearestNeighborClassifier(ClassifierMixin, _NearestNeighbor):
+class NearestNeighborClassifier(ClassifierMixin, NearestNeighbor):
     """The label of the nearest training row, or of most of the nearest ones.
 
     The same answers as ``KNeighborsClassifier``, faster, and with ``sample_weight``. Where two rows are
@@ -251,7 +257,7 @@ class NearestNeighborClassifier(ClassifierMixin, _NearestNeighbor):
         return labels
 
 
-class NearestNeighborRegressor(RegressorMixin, _NearestNeighbor):
+class NearestNeighborRegressor(RegressorMixin, NearestNeighbor):
     """The mean target of the nearest training rows; several targets at once if y has columns.
 
     Parameters

@@ -18,11 +18,11 @@ import numpy as np
 from sklearn.base import RegressorMixin, is_regressor
 from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from modae.data import by_rows, check_length, gather, split_weights
-from modae.data.validation import refuse_masked
+from modae.data import by_rows, gather, split_weights, weights_of
+from modae.data.validation import targets_of
 from modae.ensembles.base import ModularEnsemble, Routed, require_in_memory, stacked
 from modae.ensembles.members import (
     call_members,
@@ -134,12 +134,12 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         -------
         self
         """
-        check_choice("aggregate", self.aggregate, AGGREGATES)
         self._check_parts("regressor", is_regressor)
+        check_choice("aggregate", self.aggregate, AGGREGATES)
         X, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
-        routed = self._route(sample_weight, params)
+        y = targets_of(X, y, self)
+        routed = self._route(weights_of(sample_weight, len(y)), params)
         calibration = None
-        y = check_targets(self, X, y)
         if self.calibrate is None:
             extractor, _, members = self._fit_parts(X, y, routed)
         else:
@@ -281,12 +281,12 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         return np.square(errors).sum(axis=axes), each.sum(axis=axes), None
 
     @staticmethod
-    def _score_of(losses: Array, y: Array, weights: Array | None) -> float:
-        """R^2; for several targets, of all of them together."""
+    def _error_of(losses: Array, y: Array, weights: Array | None) -> float:
+        """1 - R^2; for several targets, of all of them together."""
         mean = np.average(y, axis=0, weights=weights)
         spread = np.square(y - mean).reshape(len(y), -1).sum(axis=1)
         total = np.average(spread, weights=weights)
-        return 1.0 - float(np.average(losses, weights=weights)) / float(total or 1.0)
+        return float(np.average(losses, weights=weights)) / float(total or 1.0)
 
     def _key_figures(self) -> dict[str, str]:
         held = len(self.calibration_.residuals) if hasattr(self, "calibration_") else 0
@@ -301,18 +301,6 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def check_targets(regressor: Any, X: Any, y: Any) -> Array:
-    """One target, or several, for each row of X; a copy, as the caller may change his array."""
-    if y is None:
-        name = type(regressor).__name__
-        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-    y = gather(y)
-    refuse_masked("y", y)
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", copy=True)
-    check_length(X, y)
-    return y
 
 
 def _in_shape(answers: Sequence[Any], target_shape: tuple[int, ...]) -> Array:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 from sklearn.base import MultiOutputMixin, RegressorMixin, is_regressor
+from sklearn.callback import with_callbacks
 
 from modae.data import by_rows
-from modae.ensembles.base import require_in_memory
+from modae.data.validation import targets_of
 from modae.ensembles.neighbors import NearestNeighborRegressor
-from modae.ensembles.regressor import AGGREGATES, ModularRegressor, check_targets
+from modae.ensembles.regressor import AGGREGATES, ModularRegressor
 from modae.ensembles.tuning import ModularSearch
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_choice
@@ -18,8 +19,8 @@ from modae.utils.parameters import check_choice
 class ModularRegressorCV(MultiOutputMixin, RegressorMixin, ModularSearch):
     """A :class:`ModularRegressor` whose members, sizes and diversity are chosen by cross-validation.
 
-    It searches as :class:`ModularClassifierCV` does: nearest neighbours, SVMs, ridge regression and trees,
-    on modules of several sizes and diversities, and on X itself.
+    It searches as :class:`ModularClassifierCV` does: nearest neighbours, SVMs, ridge regression and
+    trees, on modules of several sizes and diversities, and on X itself.
 
     Parameters
     ----------
@@ -27,8 +28,8 @@ class ModularRegressorCV(MultiOutputMixin, RegressorMixin, ModularSearch):
         None means :class:`LinearModularAutoencoder` as it comes.
     estimator : "auto", dict, regressor or list of (name, regressor), default="auto"
         "auto" tries several kinds of members; a dict ``name -> (regressor, grid)`` says which. One
-        regressor, a list with one for each module, or None (nearest neighbours) are used as they are, and
-        only sizes and diversity are searched.
+        regressor, a list with one for each module, or None (nearest neighbours) are used as they are,
+        and only sizes and diversity are searched.
     diversities, n_modules, n_components, cv, rule, scale, time_budget, n_jobs, random_state
         As in :class:`ModularClassifierCV`; without stratification.
     scoring : str, callable or None, default=None
@@ -88,6 +89,7 @@ class ModularRegressorCV(MultiOutputMixin, RegressorMixin, ModularSearch):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Try the candidates on the folds, and fit the chosen one to all rows.
 
@@ -104,8 +106,6 @@ class ModularRegressorCV(MultiOutputMixin, RegressorMixin, ModularSearch):
         -------
         self
         """
-        check_choice("aggregate", self.aggregate, AGGREGATES)
-        require_in_memory(X, "cross-validation")
         return self._search(X, y, sample_weight, groups)
 
     @by_rows()
@@ -176,10 +176,13 @@ class ModularRegressorCV(MultiOutputMixin, RegressorMixin, ModularSearch):
         )
 
     def _checked_targets(self, X: Any, y: Any) -> Array:
-        return check_targets(self, X, y)
+        return targets_of(X, y, self)
 
     def _check_kind(self) -> None:
         self._check_parts("regressor", is_regressor)
+
+    def _check_vote(self) -> None:
+        check_choice("aggregate", self.aggregate, AGGREGATES)
 
     @staticmethod
     def _default_member() -> NearestNeighborRegressor:

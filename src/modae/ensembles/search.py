@@ -8,7 +8,7 @@ are frozen or of another class, and scorers that are functions, see the rows the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -20,11 +20,12 @@ from sklearn.model_selection import check_cv
 from sklearn.preprocessing import StandardScaler
 
 from modae.data.rows import centred_product
+from modae.data.summary import DataSummary
 from modae.data.validation import take_rows
 from modae.ensembles.base import SIZES
 from modae.ensembles.families import AllColumns
-from modae.ensembles.members import module_features, seeded, two_generators
-from modae.linear.autoencoder import LinearModularAutoencoder
+from modae.ensembles.members import module_features
+from modae.linear.model import LinearModel, Settings
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
 
@@ -37,28 +38,28 @@ Fold = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A member with its own parameters, on modules of some size, or on X itself (no ``sizes``)."""
+    """A member with its own parameters, on modules of some size, or on X itself (no ``sizes``).
+
+    ``gamma`` is a multiple of what scikit-learn calls "scale", if the member has a kernel to tune.
+    """
 
     family: str
     estimator: Any
     params: dict[str, Any] = field(default_factory=dict)
     sizes: dict[str, Any] | None = None
-
-    @property
-    def all_params(self) -> dict[str, Any]:
-        """Family, sizes, and what the member has of its own."""
-        family = {"family": self.family} if self.family else {}
-        return {**family, **(self.sizes or {}), **self.params}
+    gamma: float | None = None
+    scaled: bool = False
 
 
 class Outcome(NamedTuple):
     """One candidate on one fold; ``losses`` are those of the test rows, in their order."""
 
     score: float
-    losses: Array
+    error: float
     individual_error: float
     fit_time: float
-    predict_time: float
+    score_time: float
+    losses: Array
     decisions: Array | None
 
 
@@ -76,43 +77,41 @@ class ModulesOfScores:
 
 
 class PreparedFold:
-    """Training and test rows of a fold, and their scores; it makes the extractor of any candidate."""
+    """Training and test rows of a fold, and their scores; it makes the modules of any candidate."""
 
-    def __init__(self, search: Trials, fold: Fold) -> None:
-        self.places = fold
-        rows = [take_rows(search.X, places) for places in fold]
-        weights = None if search.weights is None else search.weights[fold[0]]
-        if search.scaled:
-            centred = not hasattr(rows[0], "tocsr")
-            scaler = StandardScaler(with_mean=centred).fit(rows[0], sample_weight=weights)
-            rows = [scaler.transform(each) for each in rows]
-        self.rows = rows
-        part = search.model._part("extractor")
-        routed = search.model._route(weights, {})["extractor"].fit
-        if isinstance(part, FrozenEstimator):
-            self.extractor = part
-        else:
-            rng, _ = two_generators(search.model.random_state)
-            extractor = seeded(clone(part), rng).set_params(**search.largest)
-            self.extractor = extractor.fit(rows[0], search.y[fold[0]], **routed)
-        self.scores: list[Any] | None = None
-        if isinstance(self.extractor, LinearModularAutoencoder) and not callable(search.scoring):
-            self.whole = self.extractor._solved_model()
-            axes = self.whole.spectrum.axes.T
-            self.scores = [centred_product(each, self.whole.mean, axes) for each in rows]
+    def __init__(self, trials: Trials, fold: Fold, scaled: bool) -> None:
+        self.rows = train, test = [take_rows(trials.X, places) for places in fold]
+        weights = None if trials.weights is None else trials.weights[fold[0]]
+        if scaled:
+            scaler = make_scaler(train).fit(train, sample_weight=weights)
+            self.rows = train, test = [scaler.transform(each) for each in self.rows]
+        self.extractor, self.scores = trials.extractor, self.rows
+        if trials.settings is not None:  # a decomposition, and no modules yet
+            asked = trials.settings.n_modules, trials.settings.n_components, trials.settings.spectrum
+            summary = DataSummary.of(train, weights).ready_for(*asked)
+            spectrum, width = summary.leading_spectrum(*asked)
+            mean, dtype = spectrum.mean.astype(summary.dtype), summary.dtype
+            self.scores = [centred_product(each, mean, spectrum.axes.T) for each in (train, test)]
+            settings = replace(trials.settings, n_components=width)
+            self.model = LinearModel(settings, spectrum=spectrum, dtype=dtype)
+            self._sized: dict[tuple[Any, ...], LinearModel] = {}
+        elif not isinstance(self.extractor, FrozenEstimator):
+            routed = trials.model._route(weights, {})["extractor"].fit
+            self.extractor = clone(self.extractor).fit(train, trials.y[fold[0]], **routed)
 
-    def extractor_of(self, sizes: dict[str, Any] | None) -> tuple[Any, list[Any]]:
+    def modules(self, sizes: dict[str, Any] | None) -> tuple[Any, Sequence[Any]]:
         """Modules of this size, and the training and test rows that they take."""
         if sizes is None:
             return AllColumns().fit(self.rows[0]), self.rows
-        changes = dict(sizes)
-        if isinstance(sizes["n_components"], float):
-            del changes["n_components"]  # a share of the variance was settled by the fit
-        if self.scores is None:
+        changes = settled(sizes)
+        if self.scores is self.rows:
             changes.pop("rotation", None)
-            return FrozenEstimator(self.extractor.with_params(**changes)), self.rows
-        encoders = self.whole.with_settings(**changes).solution.encoders
-        return ModulesOfScores(encoders), self.scores
+            return self.extractor.with_params(**changes), self.rows
+        key = sizes["n_modules"], sizes["n_components"]
+        if key not in self._sized:
+            self._sized[key] = self.model.with_settings(**changes)
+        solved = self._sized[key].with_settings(**changes)
+        return ModulesOfScores(solved.solution.encoders), self.scores
 
 
 @dataclass(eq=False)
@@ -126,10 +125,10 @@ class Trials:
     folds : sequence of Fold
     X, y, weights
         All rows; weights may be None.
-    scaled : bool
-        Whether the columns are standardised, inside each fold.
-    largest : dict
-        Sizes with which one fit serves every candidate.
+    extractor : estimator
+        Of sizes with which one fit serves every candidate; or a frozen one.
+    settings : Settings or None
+        Those of the extractor, if candidates can work in principal scores.
     scoring : as in ``GridSearchCV``
     n_jobs : int or None
     deadline : float or None
@@ -143,40 +142,48 @@ class Trials:
     X: Any
     y: np.ndarray
     weights: Array | None
-    scaled: bool
-    largest: dict[str, int]
+    extractor: Any
+    settings: Settings | None
     scoring: Any
     n_jobs: int | None
     deadline: float | None = None
     advance: Callable[[], object] | None = None
     outcomes: dict[Candidate, dict[int, Outcome]] = field(default_factory=dict)
+    prepared: dict[tuple[int, bool], PreparedFold] = field(default_factory=dict)
+    gammas: dict[Candidate, float] = field(default_factory=dict)
 
     def run(self, candidates: Sequence[Candidate], folds: Sequence[int]) -> None:
         """Try candidates on some folds; what is known, or would be too late, is not tried."""
-        for place in folds:
-            if place not in self._prepared and not self.is_late:
-                self._prepared[place] = PreparedFold(self, self.folds[place])
         tasks = [
             (candidate, place)
             for place in folds
             for candidate in candidates
-            if place not in self.outcomes.setdefault(candidate, {}) and place in self._prepared
+            if place not in self.outcomes.setdefault(candidate, {})
         ]
+        for candidate, place in tasks:
+            key = place, candidate.scaled
+            if key not in self.prepared and not self.is_late:
+                self.prepared[key] = PreparedFold(self, self.folds[place], candidate.scaled)
+        tasks = [(each, place) for each, place in tasks if (place, each.scaled) in self.prepared]
+        for candidate, place in tasks:  # the same number on all folds, and in the model at the end
+            if candidate.gamma is not None and candidate not in self.gammas:
+                features, _ = self._features(candidate, place)
+                scale = np.mean([each.shape[1] * variance(each) for each in features[0]])
+                self.gammas[candidate] = candidate.gamma / (float(scale) or 1.0)
         found = run_parallel(self._try, tasks, self.n_jobs, self.advance)
         for (candidate, place), outcome in zip(tasks, found, strict=True):
             if outcome is not None:
                 self.outcomes[candidate][place] = outcome
 
-    def race(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Fold after fold, drop those that are clearly worse than the best; survivors, best first."""
+    def race(self, candidates: Sequence[Candidate]) -> None:
+        """Fold after fold, drop those that are clearly worse than the best."""
         alive = list(candidates)
         for place in range(len(self.folds)):
             self.run(alive, [place])
-            if place == 0:
-                continue
-            best = min(alive, key=self.error)
-            alive = [each for each in alive if each is best or not self._is_clearly_worse(each, best)]
-        return sorted(alive, key=self.error)
+            if place > 0:
+                best = min(alive, key=self.error)
+                behind = {each: self.difference(each, best) for each in alive}
+                alive = [each for each, (mean, error) in behind.items() if mean <= CLEARLY * error]
 
     def error(self, candidate: Candidate) -> float:
         """Minus the mean score over the folds that were tried; infinite if there are none."""
@@ -193,10 +200,7 @@ class Trials:
     def is_late(self) -> bool:
         """Whether the time is over. One fold at least is prepared, so that there is something to try."""
         over = self.deadline is not None and perf_counter() > self.deadline
-        return over and bool(self._prepared)
-
-    def __post_init__(self) -> None:
-        self._prepared: dict[int, PreparedFold] = {}
+        return over and bool(self.prepared)
 
     def table(self) -> dict[str, Any]:
         """``cv_results_``: what came out for each candidate on each fold, means and standard errors.
@@ -204,23 +208,19 @@ class Trials:
         It is NaN on folds where a candidate was not tried. Those that were tried on more folds rank
         before those that were dropped, and scores that are not numbers last, as in ``GridSearchCV``.
         """
-        tried = self.tried
+        tried, names = self.tried, Outcome._fields[:5]
         values = np.full((len(tried), len(self.folds), 5), np.nan)
         for row, candidate in enumerate(tried):
             for place, outcome in self.outcomes[candidate].items():
-                weights = None if self.weights is None else self.weights[self.folds[place][1]]
-                error = 1.0 - self.model._score_of(outcome.losses, self.y[self.folds[place][1]], weights)
-                times = outcome.fit_time, outcome.predict_time
-                values[row, place] = outcome.score, error, outcome.individual_error, *times
+                values[row, place] = outcome[:5]
         n_folds = np.array([len(self.outcomes[each]) for each in tried])
-        table: dict[str, Any] = {"params": [each.all_params for each in tried]}
+        table: dict[str, Any] = {"params": [self.params(each) for each in tried]}
         for name in dict.fromkeys(name for params in table["params"] for name in params):
             column = [params.get(name) for params in table["params"]]
             table[f"param_{name}"] = np.array(column, dtype=object if None in column else None)
-        names = "test_score", "ensemble_error", "individual_error", "fit_time", "score_time"
-        for place, name in enumerate(names):
-            each = values[:, :, place]
-            few = n_folds < 2
+        public = {"score": "test_score", "error": "ensemble_error"}
+        for place, name in enumerate(public.get(name, name) for name in names):
+            each, few = values[:, :, place], n_folds < 2
             spread = np.where(few, 0.0, np.nanstd(each, axis=1) * np.sqrt(n_folds / (n_folds - 1 + few)))
             table |= {f"split{fold}_{name}": each[:, fold] for fold in range(len(self.folds))}
             table |= {f"mean_{name}": np.nanmean(each, axis=1), f"se_{name}": spread / np.sqrt(n_folds)}
@@ -231,45 +231,72 @@ class Trials:
         table["rank_test_score"] = np.array([1 + ranked.index(key) for key in keys], dtype=np.int32)
         return table
 
-    def _is_clearly_worse(self, candidate: Candidate, best: Candidate) -> bool:
+    def params(self, candidate: Candidate) -> dict[str, Any]:
+        """What a candidate is: family, sizes, what the member has of its own, and the scale of X."""
+        family = {"family": candidate.family} if candidate.family else {}
+        scaled = {"scale": True} if candidate.scaled else {}
+        return {**family, **(candidate.sizes or {}), **self.own_params(candidate), **scaled}
+
+    def own_params(self, candidate: Candidate) -> dict[str, Any]:
+        """Parameters of the member, with gamma as a number."""
+        gamma = {"gamma": self.gammas[candidate]} if candidate in self.gammas else {}
+        return {**candidate.params, **gamma}
+
+    def difference(self, candidate: Candidate, best: Candidate) -> tuple[float, float]:
+        """How much worse than the best, and its standard error, over the rows that both were tested on.
+
+        With a scoring of one's own only scores of whole folds are known, and compared.
+        """
         mine, theirs = self.outcomes[candidate], self.outcomes[best]
         shared = sorted(set(mine) & set(theirs))
         if not shared:
-            return True
-        if self.scoring is not None:  # only scores of whole folds are known
+            return np.inf, 0.0
+        if self.scoring is not None:
             differences = np.array([theirs[place].score - mine[place].score for place in shared])
             weights = np.ones(len(shared))
         else:
             differences = np.concatenate([mine[p].losses - theirs[p].losses for p in shared])
             tested = np.concatenate([self.folds[place][1] for place in shared])
             weights = np.ones(len(tested)) if self.weights is None else self.weights[tested]
+            differences *= self.model._error_of(np.ones(len(tested)), self.y[tested], weights)
         mean = np.average(differences, weights=weights)
         spread = np.average((differences - mean) ** 2, weights=weights)
-        return bool(mean > CLEARLY * np.sqrt(spread / max(weights.sum() - 1.0, 1.0)))
+        return float(mean), float(np.sqrt(spread / max(weights.sum() - 1.0, 1.0)))
 
     def _try(self, candidate: Candidate, place: int) -> Outcome | None:
         """Members for one candidate, trained and tested on one fold."""
         if self.is_late and any(self.outcomes.values()):
             return None
-        prepared = self._prepared[place]
-        (train, test), start = prepared.places, perf_counter()
+        (train, test), start = self.folds[place], perf_counter()
         weights = [None if self.weights is None else self.weights[part] for part in (train, test)]
-        extractor, rows = prepared.extractor_of(candidate.sizes)
+        features, extractor = self._features(candidate, place)
         params = self.model.get_params(deep=False) | dict.fromkeys(SIZES)
         params |= {"extractor": extractor, "estimator": candidate.estimator, "n_jobs": 1}
+        if candidate in self.gammas:
+            params["estimator"] = clone(candidate.estimator).set_params(gamma=self.gammas[candidate])
         model = type(self.model)(**params)
-        features = module_features(extractor, rows[0])
-        model._fit_to_features(features, self.y[train], weights[0], model._route(weights[0], {}))
+        model._fit_to_features(features[0], self.y[train], weights[0], model._route(weights[0], {}))
         fitted = perf_counter()
-        features = module_features(extractor, rows[1])
-        losses, individual, decisions = model._losses(features, self.y[test])
-        score = model._score_of(losses, self.y[test], weights[1])
+        losses, individual, decisions = model._losses(features[1], self.y[test])
+        error = model._error_of(losses, self.y[test], weights[1])
+        individual = model._error_of(individual, self.y[test], weights[1])
+        score = 1.0 - error
         if self.scoring is not None:
-            score = self._scored(model, rows[1], self.y[test], weights[1])
-        error = float(np.average(individual, weights=weights[1]))
-        return Outcome(score, losses, error, fitted - start, perf_counter() - fitted, decisions)
+            score = self._scored(model, place, candidate.scaled, weights[1])
+        times = fitted - start, perf_counter() - fitted
+        return Outcome(score, error, individual, *times, losses, decisions)
 
-    def _scored(self, model: Any, rows: Any, targets: np.ndarray, weights: Any) -> float:
+    def _features(self, candidate: Candidate, place: int) -> tuple[list[Sequence[Any]], Any]:
+        """Features of each module for the training and the test rows of a fold, and the extractor."""
+        extractor, rows = self.prepared[place, candidate.scaled].modules(candidate.sizes)
+        if isinstance(extractor, ModulesOfScores):
+            return [extractor.transform_modules(each) for each in rows], extractor
+        return [module_features(extractor, each) for each in rows], extractor
+
+    def _scored(self, model: Any, place: int, scaled: bool, weights: Any) -> float:
+        prepared, targets = self.prepared[place, scaled], self.y[self.folds[place][1]]
+        in_scores = isinstance(model.extractor_, ModulesOfScores)
+        rows = (prepared.scores if in_scores else prepared.rows)[1]
         scorer = get_scorer(self.scoring)
         if weights is None:
             return float(scorer(model, rows, targets))
@@ -280,6 +307,24 @@ class Trials:
                 f"scoring={self.scoring!r} cannot be used with sample_weight: it must take an argument "
                 f"sample_weight ({error})."
             ) from error
+
+
+def settled(sizes: dict[str, Any]) -> dict[str, Any]:
+    """What to ask of a fitted extractor: a share of the variance was settled by its fit."""
+    shared = isinstance(sizes["n_components"], float)
+    return {name: value for name, value in sizes.items() if not (shared and name == "n_components")}
+
+
+def make_scaler(rows: Any) -> StandardScaler:
+    """Standardises columns; sparse ones are not centred."""
+    return StandardScaler(with_mean=not hasattr(rows, "tocsr"))
+
+
+def variance(features: Any) -> float:
+    """Variance of all entries, as scikit-learn's kernels take it."""
+    if hasattr(features, "tocsr"):
+        return float(features.multiply(features).mean() - features.mean() ** 2)
+    return float(np.var(features))
 
 
 def make_folds(

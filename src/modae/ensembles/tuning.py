@@ -5,22 +5,25 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from copy import copy
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, Self
 from warnings import warn
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.callback import CallbackSupportMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, indexable
 
 from modae.data import rows_of, weights_of
-from modae.ensembles.base import EnsembleParameters
+from modae.ensembles.base import SIZES, EnsembleParameters, require_in_memory
 from modae.ensembles.families import AllColumns, Family, default_families
-from modae.ensembles.members import as_seed
-from modae.ensembles.search import Candidate, Trials, make_folds
+from modae.ensembles.leaderboard import Leaderboard
+from modae.ensembles.members import as_seed, seeds_for, two_generators
+from modae.ensembles.search import Candidate, Trials, make_folds, make_scaler, settled
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.model import resolved_components
 from modae.utils.parameters import check_choice, check_count, check_diversity, check_positive
@@ -35,10 +38,10 @@ SCREEN_FOLDS, FEW_MODULES, FINALISTS = 2, 8, 2
 """Sizes and diversity are screened on two folds with few modules; the best two of a family race."""
 
 SPREAD = 10.0
-"""Columns are standardised if their deviations differ by more than this factor."""
+"""If deviations of columns differ by more than this factor, standardised columns are tried too."""
 
 
-class ModularSearch(EnsembleParameters):
+class ModularSearch(CallbackSupportMixin, EnsembleParameters):
     """What both searches share. Abstract: a subclass says what its ensemble and its targets are.
 
     Left alone (``estimator="auto"``), a search goes from many cheap trials to few dear ones:
@@ -54,77 +57,120 @@ class ModularSearch(EnsembleParameters):
     def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         """Try the candidates, and fit the chosen one to all rows."""
         start = perf_counter()
+        require_in_memory(X, "cross-validation")
         self._check_search()
         extractor = self._part("extractor")
+        progress = self._init_callback_context(max_subtasks=None)
         fresh = copy(self)  # a fit that fails leaves this model as it was
-        rows = rows_of(X, fresh, reset=True)  # what is wrong with X is said here, and not by a fold
+        upcast = bool(getattr(extractor, "upcast", False))
+        rows = rows_of(X, fresh, reset=True, upcast=upcast)  # what is wrong is said here, not by a fold
         y = self._checked_targets(X, y)
         weights = weights_of(sample_weight, len(y))
         X, groups = indexable(X, groups)
-        families = self._families(len(y))
+        families = self._families(len(y), y)
         sizes = {name: self._sizes(family, rows.shape[1]) for name, family in families.items()}
-        folds = make_folds(self.cv, X, y, weights, groups, classes=self._task == "classification")
-        # Frozen extractors and functions that score may look at names of columns.
-        plain = type(extractor) is LinearModularAutoencoder and not callable(self.scoring)
+        seed = as_seed(self.random_state)
+        largest, settings = extractor, None
+        if not isinstance(extractor, FrozenEstimator):
+            most = _largest([each for group in sizes.values() for each in group], rows.shape[1])
+            seeds = seeds_for(extractor, two_generators(seed)[0])
+            largest = clone(extractor).set_params(**seeds, **most)
+            # Functions that score, and other extractors, may look at names of columns.
+            if type(extractor) is LinearModularAutoencoder and not callable(self.scoring):
+                largest._check_parameters()
+                settings = largest._settings(rows.shape[1])
+        progress.call_on_fit_task_begin(estimator=self)
+
+        def advance() -> None:
+            task = progress.subcontext(task_name="trial")
+            task.call_on_fit_task_begin(estimator=self)
+            task.call_on_fit_task_end(estimator=self)
+
         trials = Trials(
-            model=self._ensemble(self.extractor, None, as_seed(self.random_state)),
-            folds=folds,
-            X=rows if plain else X,
+            model=self._ensemble(self.extractor, None, seed),
+            folds=make_folds(self.cv, X, y, weights, groups, classes=self._task == "classification"),
+            X=X if settings is None else rows,
             y=y,
             weights=weights,
-            scaled=self._is_scaled(rows, extractor),
-            largest=_largest([each for group in sizes.values() for each in group], rows.shape[1]),
+            extractor=largest,
+            settings=settings,
             scoring=self.scoring,
             n_jobs=self.n_jobs,
             deadline=None if self.time_budget is None else start + float(self.time_budget),
+            advance=advance,
         )
-        if "" in families:
-            only = [Candidate("", families[""].member, {}, each) for each in sizes[""]]
-            trials.run(only, range(len(folds)))
-        else:
-            self._screen(trials, families, sizes)
+        self._screen(trials, families, sizes, self._scales(rows, extractor))
         table = trials.table()
         best = self._choose(trials, table)
         chosen = trials.tried[best]
-        fresh.cv_results_, fresh.best_index_, fresh.best_params_ = table, best, chosen.all_params
+        behind = np.array([trials.difference(each, chosen) for each in trials.tried])
+        table["difference"], table["se_difference"] = behind.T
+        table["size"] = np.array([_size(each, rows.shape[1]) for each in trials.tried])
+        fresh.cv_results_, fresh.best_index_ = table, best
+        fresh.best_params_ = table["params"][best]
         fresh.best_score_ = float(table["mean_test_score"][best])
-        fresh.best_estimator_ = self._refit(trials, chosen, X, sample_weight)
-        fresh.n_splits_ = len(folds)
+        fresh.best_estimator_ = self._refit(trials, chosen, X)
+        fresh.n_splits_ = len(trials.folds)
+        progress.call_on_fit_task_end(estimator=self)
         self.__dict__ = fresh.__dict__
         return self
 
     def _screen(
-        self, trials: Trials, families: Mapping[str, Family], sizes: Mapping[str, list[dict[str, Any]]]
+        self,
+        trials: Trials,
+        families: Mapping[str, Family],
+        sizes: Mapping[str, list[dict[str, Any]]],
+        scales: list[bool],
     ) -> None:
-        """Own parameters, then sizes and diversity, then a race of the best."""
-        folds = range(min(SCREEN_FOLDS, len(trials.folds)))
-        plain = {
-            name: [Candidate(name, family.on_columns(own), own) for own in family.variants()]
-            for name, family in families.items()
-        }
-        trials.run([each for group in plain.values() for each in group], folds)
-        best = {name: min(group, key=trials.error) for name, group in plain.items()}
-        members = {
-            name: clone(family.member).set_params(**best[name].params)
-            for name, family in families.items()
-        }
-        small = {
-            name: [
-                Candidate(name, members[name], best[name].params, {**each, "n_modules": few})
-                for each in group
-                for few in [min(each["n_modules"], FEW_MODULES)]
-            ]
-            for name, group in sizes.items()
-        }
-        trials.run([each for group in small.values() for each in group], folds)
-        finalists = list(best.values())
-        for name, group in small.items():
-            errors = [trials.error(each) for each in group]
-            finalists += [
-                Candidate(name, members[name], best[name].params, sizes[name][place])
-                for place in np.argsort(errors, kind="stable")[:FINALISTS]
-            ]
-        trials.race(finalists)
+        """Own parameters and scale, then sizes and diversity, then a race of the best."""
+        few_folds, all_folds = range(min(SCREEN_FOLDS, len(trials.folds))), range(len(trials.folds))
+        finalists: list[Candidate] = []
+        for name, family in families.items():
+            if family.rotation and finalists:  # trees do not see the scale, but their modules do
+                scales = [min(finalists, key=trials.error).scaled]
+            variants = self._variants(trials, name, family, sizes[name], scales)
+            if len(variants) > 1:
+                trials.run(variants, few_folds)
+            best = min(variants, key=trials.error)
+            if best.sizes is None:
+                finalists.append(best)
+            on_modules = replace(best, estimator=clone(family.member).set_params(**best.params))
+            made = [replace(on_modules, sizes=each) for each in sizes[name]]
+            if name:
+                counts = [min(each["n_modules"], FEW_MODULES) for each in sizes[name]]
+                small = [
+                    replace(on_modules, sizes={**each, "n_modules": few})
+                    for each, few in zip(sizes[name], counts, strict=True)
+                ]
+                trials.run(small, few_folds)
+                order = np.argsort([trials.error(each) for each in small], kind="stable")
+                made = [made[place] for place in order[:FINALISTS]]
+            finalists += made
+        if "" in families:
+            trials.run(finalists, all_folds)
+        else:
+            trials.race(finalists)
+
+    @staticmethod
+    def _variants(
+        trials: Trials, name: str, family: Family, sizes: list[dict[str, Any]], scales: list[bool]
+    ) -> list[Candidate]:
+        """The own parameters of a family on X itself; on modules where it does not take such rows."""
+        learner = family.member if family.plain is None else family.plain
+        fits = not hasattr(trials.X, "tocsr") or get_tags(learner).input_tags.sparse
+        on_columns = bool(name) and fits
+        return [
+            Candidate(
+                name,
+                clone(learner if on_columns else family.member).set_params(**own),
+                own,
+                None if on_columns else sizes[0],
+                gamma,
+                scaled,
+            )
+            for own, gamma in family.variants()
+            for scaled in (scales[-1:] if family.wants_scale else scales)
+        ]
 
     def _choose(self, trials: Trials, table: dict[str, Any]) -> int:
         """The best of those that were tried on most folds, or the simplest within a standard error.
@@ -146,54 +192,59 @@ class ModularSearch(EnsembleParameters):
         if self.rule == "best":
             return best
         good = np.flatnonzero(errors <= errors[best] + table["se_test_score"][best])
-        simple = []
-        for place in good:
-            sizes = trials.tried[place].sizes
-            size = 0 if sizes is None else sizes["n_modules"] * sizes["n_components"]
-            simple.append((size, 0.0 if sizes is None else sizes["diversity"]))
-        return int(good[min(range(len(good)), key=simple.__getitem__)])
+        simple = {
+            place: (_size(each, 0), (each.sizes or {"diversity": 0.0})["diversity"])
+            for place, each in enumerate(trials.tried)
+        }
+        return int(min(good, key=simple.__getitem__))
 
-    def _refit(self, trials: Trials, best: Candidate, X: Any, sample_weight: Any) -> Any:
+    def _refit(self, trials: Trials, best: Candidate, X: Any) -> Any:
         """The chosen candidate, fitted to all rows; a pipeline if the columns are standardised."""
         extractor = self._part("extractor")
         if best.sizes is None:
             chosen: Any = AllColumns()
         elif isinstance(extractor, FrozenEstimator):
-            chosen = FrozenEstimator(extractor.with_params(**_settled(best.sizes)))
+            wanted = {name: best.sizes[name] for name in SIZES}
+            chosen = FrozenEstimator(extractor.with_params(**settled(wanted)))
         else:
             chosen = clone(extractor).set_params(**best.sizes)
-        model = self._ensemble(chosen, best.estimator, trials.model.random_state)
+        member = best.estimator
+        if best in trials.gammas:
+            member = clone(member).set_params(gamma=trials.gammas[best])
+        model = self._ensemble(chosen, member, trials.model.random_state)
         self._calibrate(model, trials, best)
-        if not trials.scaled:
-            return model.fit(X, trials.y, sample_weight)
-        scaler = StandardScaler(with_mean=not hasattr(X, "tocsr")).fit(X, sample_weight=trials.weights)
-        model.fit(scaler.transform(X), trials.y, sample_weight)
+        if not best.scaled:
+            return model.fit(X, trials.y, trials.weights)
+        scaler = make_scaler(X).fit(X, sample_weight=trials.weights)
+        model.fit(scaler.transform(X), trials.y, trials.weights)
         return Pipeline([("scale", scaler), ("model", model)])
 
-    def _families(self, n_rows: int) -> dict[str, Family]:
+    def _families(self, n_rows: int, y: np.ndarray) -> dict[str, Family]:
         """The families to try, by name; one without a name if one kind of member was given."""
         if isinstance(self.estimator, str):
-            return default_families(self._task, n_rows)
+            return default_families(self._task, n_rows, y)
         if isinstance(self.estimator, Mapping):
-            return {name: Family(each, grid, each) for name, (each, grid) in self.estimator.items()}
+            return {name: Family(each, grid) for name, (each, grid) in self.estimator.items()}
         member, extractor = self._part("estimator"), self._part("extractor")
-        return {"": Family(member, {}, member, extractor.n_modules, (), DIVERSITIES)}
+        return {"": Family(member, n_modules=extractor.n_modules, shares=(), diversities=DIVERSITIES)}
 
     def _sizes(self, family: Family, n_features: int) -> list[dict[str, Any]]:
         """Candidates for the modules of a family, small ones first."""
         if not family.diversities:
             return []
         extractor = self._part("extractor")
+        frozen = isinstance(extractor, FrozenEstimator)
         widths = family.widths(n_features)
         if self.n_components is not None:
             widths = _several(self.n_components)
             for width in widths:
                 check_count("n_components", width)
                 resolved_components(width, n_features)
-        elif not widths or isinstance(extractor, FrozenEstimator):
-            own = getattr(extractor, "n_components_", None)
-            widths = [own or resolved_components(extractor.n_components, n_features)]
-        frozen = isinstance(extractor, FrozenEstimator)
+        elif frozen:
+            check_is_fitted(extractor)
+            widths = [extractor.n_components_]
+        elif not widths:
+            widths = [resolved_components(extractor.n_components, n_features)]
         counts = extractor.n_modules if frozen else family.n_modules
         counts = _several(counts if self.n_modules is None else self.n_modules)
         diversities = _several(family.diversities if self.diversities is None else self.diversities)
@@ -216,19 +267,38 @@ class ModularSearch(EnsembleParameters):
             for diversity in diversities
         ]
 
-    def _is_scaled(self, rows: Any, extractor: Any) -> bool:
-        """Whether columns are standardised: if asked, or if their deviations differ much."""
+    def _scales(self, rows: Any, extractor: Any) -> list[bool]:
+        """Whether to standardise the columns: as asked, or both where their deviations differ much."""
         if isinstance(extractor, FrozenEstimator):
             if self.scale is True:
                 raise ValueError("scale must be 'auto' or False with a frozen extractor, got True.")
-            return False
+            return [False]
         if self.scale != "auto":
-            return bool(self.scale)
-        deviations = np.sqrt(StandardScaler(with_mean=False).fit(rows).var_)
+            return [bool(self.scale)]
+        deviations = np.sqrt(make_scaler(rows).fit(rows).var_)
         varying = deviations[deviations > 0.0]
-        return bool(len(varying)) and bool(varying.max() > SPREAD * varying.min())
+        differ = bool(len(varying)) and bool(varying.max() > SPREAD * varying.min())
+        return [False, True] if differ and not callable(self.scoring) else [False]
+
+    @property
+    def leaderboard_(self) -> Leaderboard:
+        """The best candidate of each family on modules, and on X itself, the best first."""
+        check_is_fitted(self)
+        return Leaderboard.of_search(self.cv_results_)
+
+    def summary(self) -> str:
+        """What was chosen, and whether modules are better than the same learner on X itself.
+
+        Returns
+        -------
+        text : str
+            Two sentences.
+        """
+        check_is_fitted(self)
+        return self.leaderboard_.sentences(self.best_params_)
 
     def _check_search(self) -> None:
+        self._check_vote()
         check_choice("rule", self.rule, RULES)
         check_choice("scale", self.scale, ("auto", True, False))
         if self.time_budget is not None:
@@ -294,6 +364,10 @@ class ModularSearch(EnsembleParameters):
         """Whether members are classifiers, or regressors."""
 
     @abstractmethod
+    def _check_vote(self) -> None:
+        """Whether parameters of the ensemble are known words."""
+
+    @abstractmethod
     def _checked_targets(self, X: Any, y: Any) -> np.ndarray:
         """Labels or targets, one for each row."""
 
@@ -313,13 +387,10 @@ def _largest(sizes: list[dict[str, Any]], n_features: int) -> dict[str, int]:
     return {"n_modules": max(each["n_modules"] for each in sizes)}
 
 
-def _settled(sizes: dict[str, Any]) -> dict[str, Any]:
-    """What to ask of a fitted extractor: a share of the variance was settled by its fit."""
-    return {
-        name: value
-        for name, value in sizes.items()
-        if name != "rotation" and not (name == "n_components" and isinstance(value, float))
-    }
+def _size(candidate: Candidate, n_features: int) -> float:
+    """Features that all members see together; a share of the variance counts as itself."""
+    sizes = candidate.sizes
+    return n_features if sizes is None else sizes["n_modules"] * sizes["n_components"]
 
 
 def _several(sizes: Any) -> list[Any]:

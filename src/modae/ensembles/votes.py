@@ -1,19 +1,13 @@
-"""Labels that make sense, their votes, and how ties are broken."""
+"""Votes, how ties are broken, and decision functions as probabilities."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
-import narwhals as nw
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from modae.data import check_length, gather
-from modae.data.validation import refuse_masked
 from modae.ensembles.members import Member
 from modae.utils.arrays import Array, Indices
 
@@ -105,25 +99,6 @@ TIE_BREAKS = {"probability": ("probability", "prior"), "prior": ("prior",), "fir
 
 FEWEST_OF_A_CLASS = 5
 """As many rows of a rare class stay in a sample, if it has them: one for each fold."""
-
-
-def check_labels(classifier: Any, X: Any, y: Any) -> np.ndarray:
-    """One label for each row of X."""
-    if y is None:
-        name = type(classifier).__name__
-        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-    y = gather(y)
-    refuse_masked("y", y)
-    if hasattr(y, "isna") and np.any(y.isna()):  # pd.NA cannot be compared with anything
-        raise ValueError("Input y contains NaN: a label is missing.")
-    series = nw.from_native(y, series_only=True, pass_through=True)
-    if series is not y and series.dtype.is_integer():
-        y = series.to_numpy()  # through floats, as elsewhere, large integers would merge
-    y = column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
-    check_length(X, y)
-    return y
 
 
 def check_classes(members: Sequence[Member], classes: np.ndarray) -> None:

@@ -11,7 +11,8 @@ from warnings import warn
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from modae.data import collect, lazy_rows
+from modae.data import gather, lazy_rows, rows_of, weights_of
+from modae.data.rows import Rows
 from modae.data.summary import DataSummary
 from modae.linear.model import (
     ROTATIONS,
@@ -22,8 +23,9 @@ from modae.linear.model import (
     fitted,
     resolved_components,
 )
-from modae.linear.modules import LinearModules, Modules
+from modae.linear.modules import LinearModules, Modules, codes_by_module
 from modae.linear.notebook import CertifiedFigures
+from modae.utils.arrays import Array
 from modae.utils.parameters import (
     check_choice,
     check_components,
@@ -234,20 +236,43 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
         -------
         self
         """
+        self._fit(X, sample_weight)
+        return self
+
+    def fit_transform_modules(self, X: Any, y: object = None, sample_weight: Any = None) -> Array:
+        """Fit to the rows of X, and give their codes of each module; X is validated once.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        codes : ndarray of shape (n_modules, n_samples, n_components)
+        """
+        rows = self._fit(X, sample_weight)
+        if rows is None or self.upcast:  # codes are in the precision of X
+            return gather(self.transform_modules(X))
+        return gather(codes_by_module(rows, self._modules()))
+
+    def _fit(self, X: Any, sample_weight: Any) -> Rows | None:
+        """Fit, and give the validated rows, if they are in memory."""
         fresh = copy(self)  # a fit that fails leaves this model, and its columns, as they were
-        summary = fresh._summarise(X, sample_weight, reset=True)
-        model = LinearModel(fresh._settings(), summary).solved()
+        summary, rows = fresh._summarise(X, sample_weight, reset=True)
+        model = LinearModel(fresh._settings(fresh.n_features_in_), summary).solved()
         if model.settings.diversity == 0.0 and model.settings.n_modules > 1:
             warn(
                 "diversity=0 makes all modules equal: each is the same PCA, and an ensemble on them "
                 "gains nothing. If a search chose 0, scale the columns or lower n_components.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        model.warn_if_unfinished(stacklevel=2)
+        model.warn_if_unfinished(stacklevel=3)
         fresh._model = model
         self.__dict__ = fresh.__dict__
-        return self
+        return rows
 
     def partial_fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
         """Add rows to those seen before: any batches, in any order, give the model of one ``fit``.
@@ -274,13 +299,14 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
                 "and save with resumable=True."
             )
         fresh = copy(self)
-        new = fresh._summarise(X, sample_weight, reset=first)
+        new, _ = fresh._summarise(X, sample_weight, reset=first)
         if new.n_pending >= fresh.n_features_in_:
             # Here, where the rows are: gathered with others they would be on the host.
             new = new.as_moments()
         with _JOINING:
             before = getattr(self, "_model", None)
-            settings = fresh._settings(seed=None if before is None else before.settings.seed)
+            seed = None if before is None else before.settings.seed
+            settings = fresh._settings(fresh.n_features_in_, seed)
             if settings.spectrum == "krylov":
                 # Streams are summed exactly in any case; short ones are too short for Krylov.
                 settings = replace(settings, spectrum="auto")
@@ -342,23 +368,31 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
         check_count("max_iter", self.max_iter)
         check_random_state(self.random_state)
 
-    def _summarise(self, X: Any, sample_weight: Any, *, reset: bool) -> DataSummary:
-        """The summary of the rows; names and number of the columns are kept if ``reset``."""
+    def _summarise(self, X: Any, sample_weight: Any, *, reset: bool) -> tuple[DataSummary, Rows | None]:
+        """The summary of the rows, and the rows, if they are in memory.
+
+        Names and number of the columns are kept if ``reset``, and compared if not.
+        """
         self._check_parameters()
-        lazy = lazy_rows(X)
-        if lazy is not None and reset and (width := lazy.columns().shape[1]):
-            resolved_components(self.n_components, width)  # said before the rows are read
-        new = collect(X, self, sample_weight, reset=reset, upcast=self.upcast)
+        lazy, rows = lazy_rows(X), None
+        if lazy is None:
+            rows = rows_of(X, self, reset=reset, upcast=self.upcast)
+            new = DataSummary.of(rows, weights_of(sample_weight, rows.shape[0]))
+        else:
+            if reset and (width := lazy.columns().shape[1]):
+                resolved_components(self.n_components, width)  # said before the rows are read
+            options = {"reset": reset, "upcast": self.upcast, "indexed": False}
+            new = lazy.reduce(self, _summary, sample_weight, **options)
         if new.is_empty and reset:
             raise ValueError("sample_weight is zero for every row: there would be no data.")
-        return new
+        return new, rows
 
-    def _settings(self, seed: int | None = None) -> Settings:
+    def _settings(self, n_features: int, seed: int | None = None) -> Settings:
         if seed is None:
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         return Settings(
             n_modules=int(self.n_modules),
-            n_components=resolved_components(self.n_components, self.n_features_in_),
+            n_components=resolved_components(self.n_components, n_features),
             diversity=float(self.diversity),
             solver=self.solver,
             spectrum=self.spectrum,
@@ -377,3 +411,7 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
     def _modules(self) -> Modules:
         model = self._solved_model()
         return Modules(model.mean, model.encoders, model.decoders, model.settings.diversity)
+
+
+def _summary(rows: Rows, weights: Array | None, start: int) -> DataSummary:
+    return DataSummary.of(rows, weights)

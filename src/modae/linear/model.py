@@ -224,7 +224,10 @@ class LinearModel:
 
     def with_settings(self, **changes: Any) -> LinearModel:
         """The model for another diversity or size on the same axes: the data are not needed again."""
-        spectrum, now = self.spectrum, self.settings
+        if self._spectrum is None:
+            self.solved()
+        spectrum, now = self._spectrum, self._settings
+        assert spectrum is not None
         settings = replace(now, **changes)
         n_modules, n_components = settings.n_modules, int(settings.n_components)
         if (n_modules, n_components) != (now.n_modules, now.n_components):

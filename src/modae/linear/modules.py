@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from modae.data import by_rows, codes_of, gather, rows_of
 from modae.data.rows import (
-    HOST,
     Rows,
+    by_module,
     centred_product,
     centred_squares,
     check_same_place,
@@ -77,8 +77,23 @@ class LinearModules(KeyFigures, AcceptsAnyRows, TransformerMixin, BaseEstimator)
         codes : ndarray of shape (n_modules, n_samples, n_components)
         """
         modules, rows = self._modules_and_rows(X, "transform_modules")
-        codes = encode(rows, modules.mean, modules.encoders)
-        return unwrap(by_module(codes, len(modules.encoders)))
+        return codes_by_module(rows, modules)
+
+    def fit_transform_modules(self, X: Any, y: object = None, **fit_params: Any) -> Array:
+        """Fit to the rows of X, and give their codes of each module; X is validated once.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+        **fit_params : dict
+            For ``fit``.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_modules, n_samples, n_components)
+        """
+        return gather(self.fit(X, y, **fit_params).transform_modules(X))
 
     @by_rows()
     def inverse_transform(self, X: Any) -> Array:
@@ -198,12 +213,9 @@ def encode(rows: Rows, mean: Array, encoders: Array) -> Any:
     return centred_product(rows, mean, encoders.reshape(-1, encoders.shape[2]).T)
 
 
-def by_module(codes: Rows, n_modules: int) -> Any:
-    """Codes (n, M*H) as one matrix for each module, (M, n, H)."""
-    place, values = place_and_values(codes)
-    stack = place.xp.reshape(values, (codes.shape[0], n_modules, -1))
-    stack = place.xp.permute_dims(stack, (1, 0, 2))
-    return np.ascontiguousarray(stack) if place is HOST else same_place(codes, stack)
+def codes_by_module(rows: Rows, modules: Modules) -> Any:
+    """Codes of each module, (M, n, H), where the rows are."""
+    return unwrap(by_module(encode(rows, modules.mean, modules.encoders), len(modules.encoders)))
 
 
 def mean_reconstruction(codes: Rows, mean: Array, decoders: Array) -> Any:

@@ -1,0 +1,221 @@
+"""The searches left alone: several kinds of members, on modules and on X itself."""
+
+import pickle
+from time import perf_counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris, load_wine, make_friedman1
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GroupKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from modae import (
+    LinearModularAutoencoder,
+    ModularClassifier,
+    ModularClassifierCV,
+    ModularRegressorCV,
+)
+from modae.ensembles.families import Family, default_families
+
+FAMILIES = {"neighbors", "svm", "linear", "trees"}
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    search = ModularClassifierCV(cv=3, random_state=0).fit(X[::2], y[::2])
+    return X, y, search
+
+
+def test_every_family_is_tried_and_the_best_is_refitted(wine):
+    X, y, search = wine
+    results = search.cv_results_
+    assert set(results["param_family"]) == FAMILIES
+    assert search.best_params_ == results["params"][search.best_index_]
+    finalists = results["n_folds"] == 3
+    assert results["mean_test_score"][finalists].max() == search.best_score_
+    assert results["rank_test_score"][search.best_index_] == 1
+    assert search.score(X[1::2], y[1::2]) > 0.9
+
+
+def test_columns_of_wine_are_standardised(wine):
+    """Alcohol is near 13 and proline near 750: without scales, neighbours are wrong on a quarter."""
+    _, _, search = wine
+    assert isinstance(search.best_estimator_, Pipeline)
+    assert search.best_params_["scale"]
+
+
+def test_the_leaderboard_has_modules_and_plain_learners_of_each_family(wine):
+    _, _, search = wine
+    board = search.leaderboard_
+    names = set(board["name"])
+    assert {f"{family} on all columns" for family in FAMILIES} <= names
+    assert {"neighbors on modules", "svm on modules", "trees on modules"} <= names
+    assert len({len(column) for column in board.values()}) == 1
+    assert (np.diff(board["score"]) <= 0.0).all()
+    lines = str(board).splitlines()
+    assert len(lines) == len(names) + 1
+    assert max(map(len, lines)) <= 100
+    text = search.summary()
+    assert text.startswith("Chosen: ")
+    assert text.count(". ") == 1
+
+
+def test_copies_and_pickles(wine):
+    X, y, search = wine
+    again = clone(search).set_params(n_jobs=2).fit(X[::2], y[::2])
+    assert again.best_params_ == search.best_params_
+    np.testing.assert_array_equal(again.predict_proba(X), search.predict_proba(X))
+    restored = pickle.loads(pickle.dumps(search))
+    np.testing.assert_array_equal(restored.predict(X), search.predict(X))
+
+
+def test_families_of_ones_own():
+    X, y = load_iris(return_X_y=True)
+    families = {
+        "bayes": (GaussianNB(), {"var_smoothing": [1e-9, 1e-2]}),
+        "tree": (DecisionTreeClassifier(), {}),
+    }
+    search = ModularClassifierCV(
+        estimator=families, n_modules=5, diversities=[0.8], cv=3, random_state=0
+    )
+    search.fit(X, y)
+    results = search.cv_results_
+    assert set(results["param_family"]) == {"bayes", "tree"}
+    assert {params.get("var_smoothing") for params in results["params"]} == {None, 1e-9, 1e-2}
+    turned = {params["family"] for params in results["params"] if params.get("rotation") == "random"}
+    assert turned == {"tree"}
+
+
+@pytest.mark.parametrize(
+    "families",
+    [{}, {"bayes": GaussianNB()}, {"bayes": (GaussianNB(), [])}, {"bayes": (GaussianNB, {})}, "best"],
+)
+def test_families_that_make_no_sense(families):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises((ValueError, TypeError), match="estimator"):
+        ModularClassifierCV(estimator=families).fit(X, y)
+
+
+def test_what_is_completed_in_the_time_is_used():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((400, 30)), rng.integers(3, size=400)
+    start = perf_counter()
+    whole = ModularClassifierCV(cv=3, random_state=0).fit(X, y)
+    took = perf_counter() - start
+    short = ModularClassifierCV(cv=3, time_budget=min(0.05, took / 10), random_state=0).fit(X, y)
+    assert len(short.cv_results_["params"]) < len(whole.cv_results_["params"])
+    assert short.predict(X).shape == (400,)
+    with pytest.raises(ValueError, match="time_budget must be a finite number above 0"):
+        ModularClassifierCV(time_budget=0).fit(X, y)
+
+
+def test_sparse_rows_names_weights_and_groups():
+    X, y = load_iris(return_X_y=True)
+    options = {"cv": 3, "n_modules": 3, "random_state": 0}
+    fitted = ModularClassifierCV(**options).fit(sparse.csr_array(X), y)
+    assert fitted.score(sparse.csr_array(X), y) > 0.9
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    named = ModularClassifierCV(**options).fit(frame, y)
+    assert named.feature_names_in_.tolist() == list("abcd")
+    assert named.predict(frame).shape == (150,)
+    groups = np.arange(150) % 7
+    options["cv"] = GroupKFold(3)
+    weighted = ModularClassifierCV(**options).fit(X, y, np.ones(150), groups=groups)
+    plain = ModularClassifierCV(**options).fit(X, y, groups=groups)
+    np.testing.assert_array_equal(weighted.predict(X), plain.predict(X))
+
+
+def test_a_frozen_extractor_is_never_scaled():
+    from sklearn.frozen import FrozenEstimator
+
+    X, y = load_wine(return_X_y=True)
+    frozen = FrozenEstimator(LinearModularAutoencoder(4, 3, random_state=0).fit(X))
+    search = ModularClassifierCV(frozen, random_state=0, cv=3).fit(X, y)
+    assert "scale" not in search.best_params_
+    with pytest.raises(ValueError, match="scale must be 'auto' or False with a frozen extractor"):
+        ModularClassifierCV(frozen, scale=True).fit(X, y)
+
+
+def test_svm_members_vote_by_decision_functions_with_a_temperature():
+    X, y = load_iris(return_X_y=True)
+    for classes in (3, 2):
+        rows, labels = X[y < classes], y[y < classes]
+        rows = rows + np.random.default_rng(0).normal(0, 1.0, rows.shape)
+        model = ModularClassifier(estimator=SVC(), n_modules=4, n_components=2, random_state=0)
+        plain = clone(model).fit(rows[::2], labels[::2])
+        tuned = clone(model).set_params(calibration="cv").fit(rows[::2], labels[::2])
+        assert plain.voting_ == "decision"
+        assert plain.temperature_ == 1.0
+        assert tuned.temperature_ > 0.0
+        for each in (plain, tuned):
+            shares, decisions = each.predict_proba(rows), each.decision_function(rows)
+            np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+            winners = each.classes_[shares.argmax(axis=1)]
+            np.testing.assert_array_equal(each.predict(rows), winners)
+            by_decision = decisions > 0 if classes == 2 else decisions.argmax(axis=1)
+            np.testing.assert_array_equal(each.predict(rows), each.classes_[by_decision.astype(int)])
+        losses = [log_loss(labels[1::2], each.predict_proba(rows[1::2])) for each in (plain, tuned)]
+        assert losses[1] < losses[0]
+
+
+def test_sizes_of_the_ensemble_override_a_copy_of_the_extractor():
+    X, y = load_iris(return_X_y=True)
+    extractor = LinearModularAutoencoder(4, 2, 0.5, random_state=0)
+    model = ModularClassifier(extractor, n_modules=3, diversity=0.9, n_components=1).fit(X, y)
+    assert (model.n_modules_, model.extractor_.diversity_, model.extractor_.n_components_) == (3, 0.9, 1)
+    assert extractor.n_modules == 4
+    from sklearn.frozen import FrozenEstimator
+
+    with pytest.raises(ValueError, match="n_modules cannot be set on FrozenEstimator"):
+        ModularClassifier(FrozenEstimator(extractor.fit(X)), n_modules=3).fit(X, y)
+
+
+def test_widths_are_shares_and_never_all_columns():
+    family = Family(GaussianNB(), shares=(0.2, 0.4, 1.0))
+    assert family.widths(1) == [1]
+    assert family.widths(2) == [1]
+    assert family.widths(10) == [2, 4, 9]
+    assert family.widths(1000) == [10, 20, 50]
+
+
+def test_large_data_get_an_approximate_kernel():
+    y = np.arange(10) % 2
+    assert isinstance(default_families("classification", 5_000, y)["svm"].member, SVC)
+    assert isinstance(default_families("classification", 5_001, y)["svm"].member, Pipeline)
+    assert Family(LogisticRegression()).rotation is None
+    assert default_families("classification", 100, y)["trees"].rotation == "random"
+
+
+def test_regression_left_alone():
+    X, y = make_friedman1(200, noise=0.5, random_state=0)
+    search = ModularRegressorCV(cv=3, random_state=0).fit(X[:150], y[:150])
+    assert set(search.cv_results_["param_family"]) == FAMILIES
+    assert search.score(X[150:], y[150:]) > 0.75
+    assert "error" in search.summary()
+    assert search.leaderboard_["error"][0] == pytest.approx(1.0 - search.best_score_)
+    assert search.predict_members(X).ndim == 2
+
+
+def test_targets_of_other_units_give_the_same_choice():
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:120], y[:120]
+    one = ModularRegressorCV(cv=3, random_state=0).fit(X, y)
+    other = ModularRegressorCV(cv=3, random_state=0).fit(X, 1000.0 * y)
+    assert one.best_params_["family"] == other.best_params_["family"]
+    np.testing.assert_allclose(other.predict(X), 1000.0 * one.predict(X), rtol=1e-3)
+
+
+def test_several_targets_are_for_all_but_svms():
+    X, y = make_friedman1(80, random_state=0)
+    search = ModularRegressorCV(cv=3, random_state=0).fit(X, np.c_[y, -y])
+    assert set(search.cv_results_["param_family"]) == FAMILIES - {"svm"}
+    assert search.predict(X).shape == (80, 2)
