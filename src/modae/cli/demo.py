@@ -13,8 +13,8 @@ from modae.datasets import load_benchmark
 from modae.display import AllocationDisplay, DiversityPathDisplay, ReconstructionDisplay
 from modae.display.style import pyplot
 from modae.ensembles.classifier import ModularClassifier
-from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.classifier_cv import ModularClassifierCV
+from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.bagging import BaggingAutoencoder
 from modae.report.api import build
@@ -34,9 +34,9 @@ def main(out: Path = Path("modae-demo")) -> None:
     print(f"MNIST digits: {N_TRAIN:,} to train, {N_TEST:,} to test. Ten modules of ten components,")
     print("a nearest-neighbour classifier on each, and a vote.\n")
     extractor = LinearModularAutoencoder(10, 10)
-    search = ModularClassifierCV(extractor, n_jobs=-1, random_state=0, rule="best").fit(train, y_train)
-    print_path(search)
     neighbor, bagging = NearestNeighborClassifier(), BaggingAutoencoder(10, 10)
+    search = ModularClassifierCV(extractor, neighbor, scale=False, n_jobs=-1, random_state=0)
+    print_path(search.fit(train, y_train))
     others = {
         "one PCA, 10 components, 1-NN": make_pipeline(PCA(10, random_state=0), neighbor),
         "one PCA, 100 components, 1-NN": make_pipeline(PCA(100, random_state=0), neighbor),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from shlex import quote
 from typing import Any
 
@@ -13,14 +12,12 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from modae.cli.errors import UserError, data_refused
-from modae.cli.models import NOTES
-from modae.cli.preprocessing import front_steps, make_member, scale_ratio
-from modae.cli.tables import BATCH_BYTES, TypedTable, check_output, named_in_errors, open_table
-from modae.cli.talk import CommandReport, Talk, certificate_text, size, sizes_text
-from modae.cli.training import TrainingData, set_target, survey
-from modae.cli.tuning import judge, tune
+from modae.cli.models import NOTES, say_modules
+from modae.cli.tables import TypedTable, batch_rows, check_output, named_in_errors, open_table
+from modae.cli.talk import CommandReport, Talk, size
+from modae.cli.training import TrainingData, front_steps, scale_ratio, set_target, survey
+from modae.cli.tuning import cross_validated, make_member
 from modae.ensembles.classifier import ModularClassifier
-from modae.ensembles.parts import take_apart
 from modae.ensembles.regressor import ModularRegressor
 from modae.files.api import describe, save
 from modae.linear.autoencoder import LinearModularAutoencoder
@@ -55,10 +52,11 @@ def fit_command(options: Any, talk: Talk) -> CommandReport:
             "them."
         )
     with data_refused(table.label), warnings_noted(report):
-        model = unfitted(found, options, sizes, talk, report)
-        with fit_rows(found, talk, report, passes=1 if found.y is None else 2) as rows:
-            model.fit(rows, found.y)
-    say_modules(model, report)
+        model = unfitted(found, options, sizes)
+        if found.y is not None and not options.no_check:
+            model = cross_validated(model, found, options, sizes, talk, report)
+        if not hasattr(model, "n_features_in_"):
+            fit(model, found, talk, report)
     pipeline = Pipeline([*found.steps, ("modules" if found.y is None else "ensemble", model)])
     kept = {"rows", "score", "baseline_score", "tuned_rows", "curve"}
     notes = {key: value for key, value in report.data.items() if key in kept}
@@ -68,7 +66,7 @@ def fit_command(options: Any, talk: Talk) -> CommandReport:
     setattr(pipeline, NOTES, notes)
     with named_in_errors(options.out):
         save(pipeline, options.out)
-    say_saved(found, options, report)
+    say_saved(model, found, options, report)
     return report
 
 
@@ -136,42 +134,37 @@ def choose_columns(table: TypedTable, options: Any) -> ColumnSelection:
     return ColumnSelection(features, target, strings=frozenset(strings))
 
 
-def unfitted(
-    found: TrainingData, options: Any, sizes: list[int], talk: Talk, report: CommandReport
-) -> Any:
-    """The modules, or the ensemble on them; tuned or judged, as asked."""
-    width = found.width
-    components = sizes[0] if sizes else max(1, min(10, width // 3))
+def unfitted(found: TrainingData, options: Any, sizes: list[int]) -> Any:
+    """The modules, or the ensemble on them, before they are tuned and fitted."""
+    components = sizes[0] if sizes else max(1, min(10, found.width // 3))
     diversity = 0.5 if options.diversity is None else options.diversity
     extractor = LinearModularAutoencoder(options.modules, components, diversity)
     if found.y is None:
         return extractor.set_params(random_state=options.seed)
     member = make_member(options.estimator, found.classify)
+    if options.tune and not found.classify:
+        raise UserError(
+            f"tuning needs classes, and {options.target!r} is a number: use fit with --diversity."
+        )
     if not found.classify and found.n_rows < getattr(member, "n_neighbors", 0):
         raise UserError(
             f"--estimator {options.estimator}: a target of numbers needs at least {member.n_neighbors} "
             f"rows, and there are {found.n_rows}: add rows, or use --estimator tree."
         )
     kind: Any = ModularClassifier if found.classify else ModularRegressor
-    model = kind(extractor, member, n_jobs=options.jobs, random_state=options.seed)
-    if options.tune:
-        return tune(model, found, options, sizes, talk, report)
-    if not options.no_check:
-        judge(model, found, options, talk, report)
-    return model
+    return kind(extractor, member, n_jobs=options.jobs, random_state=options.seed)
 
 
-@contextmanager
-def fit_rows(found: TrainingData, talk: Talk, report: CommandReport, passes: int) -> Iterator[Any]:
-    """All rows after the steps: in memory where they fit, else batches that are read again."""
+def fit(model: Any, found: TrainingData, talk: Talk, report: CommandReport) -> None:
+    """Fit to all rows after the steps: in memory where they fit, else batches that are read again."""
     if found.is_whole:
         with talk.stage("Fitting"):
-            yield found.prepared(found.sample.rows)
+            model.fit(found.prepared(found.sample.rows), found.y)
         return
     report.note("Larger than 128 MB: the table was read again for the fit, batch by batch.")
-    with talk.stage("Fitting", passes * found.n_rows) as advance:
-        size = max(1, BATCH_BYTES // (8 * found.width))
-        yield open_batches(lambda: found.batches(advance), batch_size=size)
+    with talk.stage("Fitting", (1 if found.y is None else 2) * found.n_rows) as advance:
+        rows = open_batches(lambda: found.batches(advance), batch_size=batch_rows(found.width))
+        model.fit(rows, found.y)
 
 
 @contextmanager
@@ -238,32 +231,16 @@ def say_prepared(found: TrainingData, options: Any, report: CommandReport) -> No
         report.note(note)
 
 
-def say_modules(model: Any, report: CommandReport) -> None:
-    """Sizes, certificate, and what the modules explain."""
-    parts = take_apart(model)
-    extractor = parts.extractor
-    numbers = {
-        "modules": int(extractor.n_modules),
-        "components": int(extractor.n_components_),
-        "diversity": parts.diversity,
-        "loss": float(extractor.loss_),
-        "lower_bound": float(extractor.lower_bound_),
-        "optimality_gap": float(extractor.optimality_gap_),
-    }
-    member = "" if parts.ensemble is None else type(parts.ensemble.estimators_[0]).__name__
-    report.say("model", sizes_text(numbers | {"member": member}))
-    report.say("certificate", certificate_text(extractor), **numbers)
-    if parts.ensemble is None:
-        explained = extractor.explained_variance_ratio_of_mean_
+def say_saved(model: Any, found: TrainingData, options: Any, report: CommandReport) -> None:
+    """What the model is, where it is, and what to type next."""
+    told = describe(options.out)
+    say_modules(told["summary"]["model"], report)
+    if found.y is None:
+        explained = model.explained_variance_ratio_of_mean_
         report.say("explains", f"{percent(explained)} of the variance.", explained=explained)
-
-
-def say_saved(found: TrainingData, options: Any, report: CommandReport) -> None:
-    """Where the model is, and what to type next."""
-    rows = "; it holds rows of the training data" if describe(options.out)["holds_rows"] else ""
-    n_bytes = Path(options.out).stat().st_size
-    text = f"{options.out} ({size(n_bytes)}){rows}."
-    report.say("saved", text, model=options.out, bytes=n_bytes, holds_rows=bool(rows))
+    rows = "; it holds rows of the training data" if told["holds_rows"] else ""
+    facts = {"model": options.out, "bytes": told["bytes"], "holds_rows": told["holds_rows"]}
+    report.say("saved", f"{options.out} ({size(told['bytes'])}){rows}.", **facts)
     same = "".join(f" --{flag}" for flag in ("encode", "impute") if getattr(options, flag))
     same += "".join(f" --drop {quote(name)}" for name in options.drop)
     out, data = quote(options.out), quote(options.data)

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from modae.cli.errors import ENVIRONMENT, INTERRUPTED, MISTAKE, UserError
 from modae.cli.tables import check_output
+from modae.cli.talk import plain
 from modae.report.page import require_plotly
 from modae.reproduction.claims import DIFFERS, REPRODUCED, Verdict, counts
 from modae.reproduction.page import make_page
@@ -48,19 +49,19 @@ def reproduce_command(
             raise OSError(f"--out {out}: nothing can be written there ({error.strerror}).") from error
         verdicts = run(names, setting, fresh, page, errors)
     except UserError as mistake:
-        _say(errors, str(mistake))
+        plain(errors, str(mistake))
         return MISTAKE
     except KeyboardInterrupt:
         again = "The same command, without --fresh," if fresh else "The same command"
-        _say(errors, f"\nInterrupted. {again} goes on where this one stopped.")
+        plain(errors, f"\nInterrupted. {again} goes on where this one stopped.")
         return INTERRUPTED
     except (OSError, ImportError) as error:
-        _say(errors, str(error))
+        plain(errors, str(error))
         return ENVIRONMENT
     show(verdicts, names, out, console)
-    _say(console, f"{perf_counter() - start:.0f} s. Pictures and numbers are in {out}/")
+    plain(console, f"{perf_counter() - start:.0f} s. Pictures and numbers are in {out}/")
     if page is not None:
-        _say(console, f"The page is {page}: open it in a browser; it needs no network.")
+        plain(console, f"The page is {page}: open it in a browser; it needs no network.")
     return int(any(verdict.stopped_holding for verdict in verdicts))
 
 
@@ -79,18 +80,11 @@ def _check_typed(names: Sequence[str], setting: Setting, page: str | None) -> No
         pass  # not a mistake: said when the work begins
     if page is not None:
         try:
-            check_output(page, (".html", ".htm"), ())
-        except UserError as mistake:
-            raise UserError(str(mistake).replace("-o ", "--report ", 1)) from mistake
+            check_output(page, (".html", ".htm"), option="--report")
         except OSError as error:
             raise UserError(
                 f"--report {page}: nothing can be written there ({error.strerror})."
             ) from error
-
-
-def _say(console: Console, text: str) -> None:
-    """One line, however long: a path must not be cut."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def run(
@@ -100,7 +94,7 @@ def run(
     if page is not None:
         require_plotly()
     with errors.status("Starting") if errors.is_terminal else nullcontext() as status:
-        tell = partial(_say, errors) if status is None else lambda text: status.update(escape(text))
+        tell = partial(plain, errors) if status is None else lambda text: status.update(escape(text))
         told = replace(setting, tell=tell)
         verdicts = reproduce(names, told, fresh=fresh)
         if page is not None:
@@ -117,11 +111,11 @@ def show(verdicts: Sequence[Verdict], names: Sequence[str], out: Path, console: 
     console.print(verdict_table(verdicts))
     for verdict in verdicts:
         if verdict.stopped_holding:
-            _say(console, f"{verdict.claim.name} was reproduced before, and is not now.")
+            plain(console, f"{verdict.claim.name} was reproduced before, and is not now.")
         elif verdict.verdict == DIFFERS:
-            _say(console, f"{verdict.claim.name} differs.")
+            plain(console, f"{verdict.claim.name} differs.")
     counted = ", ".join(f"{word}: {count}" for word, count in counts(verdicts).items())
-    _say(console, f"Claims: {len(verdicts)}. {counted}.")
+    plain(console, f"Claims: {len(verdicts)}. {counted}.")
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> Table:

@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.text import Text
 
 from modae.cli.errors import json_line
-from modae.utils.text import bounded_loss, closeness, counted
 
 WIDTH = 80
 INDENT = 13
@@ -121,16 +120,3 @@ def size(n_bytes: float) -> str:
             return f"{n_bytes:.0f} {unit}"
         n_bytes /= 1000
     return f"{n_bytes:.1f} GB"
-
-
-def sizes_text(model: dict[str, Any]) -> str:
-    """How many modules of what size, and what votes on them."""
-    text = f"{model['modules']} modules of {counted(model['components'], 'component')}"
-    text += "" if model.get("diversity") is None else f", diversity {model['diversity']:g}"
-    return f"{text}, a {model['member']} on each." if model.get("member") else f"{text}."
-
-
-def certificate_text(model: Any) -> str:
-    """How good modules are among all possible ones, by ``loss_``, ``lower_bound_`` and so on."""
-    loss, bound = bounded_loss(model)
-    return f"loss {loss}, no modules reach less than {bound}: {closeness(model)}."
