@@ -246,12 +246,13 @@ def reproduce(
         str | None,
         Option(metavar="PAGE", help="Write a page about it too: NAME.html."),
     ] = None,
+    debug: Debug = False,
 ) -> None:
     """Check the paper's tables, figures and theorems."""
-    from modae.cli.reproduce import reproduce_command
+    with guard():
+        from modae.cli.reproduce import reproduce_command
 
-    raise typer.Exit(
-        reproduce_command(
+        code = reproduce_command(
             what or [], full=full, out=out, source=source, jobs=jobs, fresh=fresh, page=report
         )
-    )
+        raise typer.Exit(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -11,8 +12,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.text import Text
-
-from modae.cli.errors import json_line
 
 WIDTH = 80
 INDENT = 13
@@ -79,7 +78,7 @@ class Talk:
     def show(self, report: CommandReport) -> None:
         """The report as lines of at most 80 columns, or as one JSON object."""
         if self.as_json:
-            sys.stdout.write(json_line(report.data) + "\n")
+            sys.stdout.write(json.dumps(report.data) + "\n")
         elif not self.quiet:
             for line in rendered(report):
                 self.out.print(line, soft_wrap=True, highlight=False)
