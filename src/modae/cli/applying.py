@@ -124,17 +124,9 @@ def right_labels(true: np.ndarray, told: np.ndarray) -> np.ndarray:
     """Where a prediction is right: numbers are compared as numbers, and strings as strings."""
     if told.dtype.kind not in "fiub":
         return np.array([str(value) for value in true]) == told.astype(str)
-    return np.array([_number(value) for value in true.tolist()], dtype=object) == told
+    import pandas as pd
 
-
-def _number(value: object) -> object:
-    """A number, if it can be read as one; whole ones stay whole, however large."""
-    for kind in (int, float):
-        try:
-            return kind(value) if isinstance(value, str) else value
-        except ValueError:
-            continue
-    return value
+    return np.asarray(pd.to_numeric(pd.Series(true), errors="coerce") == told)
 
 
 def report_command(options: Any, talk: Talk) -> CommandReport:

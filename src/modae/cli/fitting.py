@@ -43,9 +43,7 @@ def fit_command(options: Any, talk: Talk) -> CommandReport:
         set_target(found, options.target, options.task)
     if found.n_rows < 2:
         raise UserError(f"{table.label} has one row: there is nothing to learn from it.")
-    say_read(found, options, report)
-    found.steps = front_steps(found, say_scale(found, options, report), options.impute)
-    say_prepared(found, options, report)
+    prepare(found, options, report)
     if sizes and sizes[-1] > found.width:
         raise UserError(
             f"--components {sizes[-1]}: there are {found.width} columns; give fewer, such as a third of "
@@ -113,23 +111,21 @@ def choose_columns(table: TypedTable, options: Any) -> ColumnSelection:
     """Features, strings and target; what cannot be used is refused by name."""
     target = options.target
     table.require("--drop", options.drop)
-    if table.names is None:
+    if not table.kinds:
         table.find_target(target)
-        features, strings = None, []
-        n_features = table.width(target)
+        features, strings = None, set()
     else:
         table.require("--target", [] if target is None else [target])
         if target in options.drop:
             raise UserError(f"--target {target} and --drop {target}: leave one of them out.")
         if "" in table.kinds:
             table.notes.append("A column without a name (row numbers?) is left out.")
-        features = tuple(name for name in table.names if name not in {target, "", *options.drop})
-        n_features = len(features)
-        strings = [name for name in features if table.kinds[name] in ("string", "date")]
+        features = tuple(name for name in table.kinds if name not in {target, "", *options.drop})
+        strings = {name for name in features if table.kinds[name] in ("string", "date")}
         table.refuse_strings([name for name in features if not (options.encode and name in strings)])
         if target is not None and table.kinds[target] != "number":
-            strings.append(target)
-    if n_features == 0:
+            strings.add(target)
+    if not (table.width(target) if features is None else features):
         raise UserError(f"{table.label} has no columns to learn from beside the target.")
     return ColumnSelection(features, target, strings=frozenset(strings))
 
@@ -177,32 +173,22 @@ def warnings_noted(report: CommandReport) -> Iterator[None]:
         report.note(text)
 
 
-def say_read(found: TrainingData, options: Any, report: CommandReport) -> None:
-    """The size of the table, and what the target is."""
-    features = found.columns.features
-    n_columns = found.table.width(options.target) if features is None else len(features)
-    report.say(
-        "read",
-        f"{found.table.label}: {counted(found.n_rows, 'row')}, {counted(n_columns, 'column')}.",
-        data=found.table.label,
-        rows=found.n_rows,
-        columns=n_columns,
-    )
-    if found.y is None:
-        return
-    classes = None
-    if not found.classify:
-        what = f"a number from {found.y.min():g} to {found.y.max():g}"
-    else:
+def prepare(found: TrainingData, options: Any, report: CommandReport) -> None:
+    """Fit the steps before the modules; say what the table is, and what becomes of its columns."""
+    table, features = found.table, found.columns.features
+    n_columns = table.width(options.target) if features is None else len(features)
+    sizes = f"{counted(found.n_rows, 'row')}, {counted(n_columns, 'column')}"
+    facts = {"data": table.label, "rows": found.n_rows, "columns": n_columns}
+    report.say("read", f"{table.label}: {sizes}.", **facts)
+    if found.classify:
         labels, counts = np.unique(found.y, return_counts=True)
         classes = dict(zip(map(str, labels), map(int, counts), strict=True))
         shown = ", ".join(f"{label}: {count}" for label, count in list(classes.items())[:4])
         what = f"{len(classes)} classes ({shown}{', ...' if len(classes) > 4 else ''})"
-    report.say("target", f"{options.target}, {what}.", target=options.target, classes=classes)
-
-
-def say_scale(found: TrainingData, options: Any, report: CommandReport) -> bool:
-    """Whether to standardise, and why."""
+        report.say("target", f"{options.target}, {what}.", target=options.target, classes=classes)
+    elif found.y is not None:
+        what = f"a number from {found.y.min():g} to {found.y.max():g}"
+        report.say("target", f"{options.target}, {what}.", target=options.target, classes=None)
     ratio, ends = scale_ratio(found.scaler)
     scale = options.scale == "standard" or (options.scale == "auto" and ratio > TOO_DIFFERENT)
     if options.scale != "auto":
@@ -211,23 +197,18 @@ def say_scale(found: TrainingData, options: Any, report: CommandReport) -> bool:
         why = "the columns do not vary"
     else:
         why = f"the deviations of the columns differ {ratio:,.0f}-fold{f' ({ends})' if scale else ''}"
-    answer = "yes" if scale else "no"
-    report.say("scaled", f"{answer}: {why}.", scaled=scale, scale_ratio=ratio)
-    return scale
-
-
-def say_prepared(found: TrainingData, options: Any, report: CommandReport) -> None:
-    """What became of strings and of missing values, and notes on the table."""
+    report.say("scaled", f"{'yes' if scale else 'no'}: {why}.", scaled=scale, scale_ratio=ratio)
+    found.steps = front_steps(found, scale, options.impute)
     if found.categories:
-        width, n_columns = found.width, counted(len(found.categories), "column")
-        report.say("encoded", f"{n_columns} of strings; {width} columns now.", width=width)
+        encoded = f"{counted(len(found.categories), 'column')} of strings"
+        report.say("encoded", f"{encoded}; {found.width} columns now.", width=found.width)
     for name, strings in found.categories.items():
         if len(strings) == found.n_rows:
             report.note(f"Column {name!r} has another string in every row: if it is an id, --drop it.")
     if options.impute:
         missing = found.n_missing
         report.say("imputed", f"{counted(missing, 'missing value')}, by the median.", imputed=missing)
-    for note in found.table.notes:
+    for note in table.notes:
         report.note(note)
 
 

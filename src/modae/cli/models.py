@@ -78,14 +78,12 @@ class ModelFile:
         The classes decide whether the target is read as strings, not what new rows have.
         """
         table.require("--keep", keep)
-        names, notes, no_features = self.names, [], {self.target, target, *keep}
-        if table.names is None or names is None:
-            table_names = table.names or ()
-            names = tuple(name for name in table_names if name not in no_features)
-            width, fitted = len(names), int(self.first.n_features_in_)
-            if table.names is None:
-                table.find_target(target)
-                width = table.width(target)
+        names, notes, others = self.names, [], {self.target, target, *keep}
+        if not table.kinds or names is None:
+            table.find_target(None if table.kinds else target)
+            names = tuple(name for name in table.kinds if name not in others)
+            width = len(names) if table.kinds else table.width(target)
+            fitted = int(self.first.n_features_in_)
             if width != fitted:
                 beside = "" if target is None else " beside the target"
                 raise UserError(
@@ -93,16 +91,16 @@ class ModelFile:
                     f"{'' if self.names else ' without names'}: give the same columns in the same "
                     f"order{hint}."
                 )
-            if table.names is None:
-                in_order = "The columns have no names; they were taken in order."
-                return ColumnSelection(target=target), [in_order] if self.names else []
+        if not table.kinds:
+            in_order = "The columns have no names; they were taken in order."
+            return ColumnSelection(target=target), [in_order] if self.names else []
         missing = [name for name in names if name not in table.kinds]
         if missing:
             raise UserError(
                 f"{table.label} lacks {listed(missing)}, which {self.path} was fitted to: add or rename "
                 "it."
             )
-        ignored = [name for name in table.kinds if name not in {*names, *no_features}]
+        ignored = [name for name in table.kinds if name not in {*names, *others}]
         if ignored:
             notes.append(f"Not used: {listed(ignored)}.")
         if [name for name in table.kinds if name in names] != list(names):

@@ -47,11 +47,6 @@ class TypedTable:
     labels: dict[str, np.ndarray] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Names of the columns, if they have any."""
-        return tuple(self.kinds) or None
-
     def place(self, row: int) -> str:
         """Where a row is, counted from 1; in text the line too, for that is what an editor shows."""
         line_of = getattr(self.source, "line_of", None)

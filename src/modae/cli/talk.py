@@ -52,16 +52,12 @@ class Talk:
         self.errors = Console(stderr=True)
         self.out = self.errors if data_on_stdout else Console()
 
-    @property
-    def shows_progress(self) -> bool:
-        """Whether a bar makes sense."""
-        return self.errors.is_terminal and not (self.quiet or self.as_json)
-
     @contextmanager
     def stage(self, text: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
         """A function to call with the number of rows that were done; a bar, or one plain line."""
-        if not self.shows_progress:
-            if not (self.quiet or self.as_json):
+        silent = self.quiet or self.as_json
+        if silent or not self.errors.is_terminal:
+            if not silent:
                 plain(self.errors, f"{text} ...")
             yield lambda rows: None
             return
