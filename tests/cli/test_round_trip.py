@@ -330,7 +330,8 @@ def test_dates_are_refused_by_name_and_may_be_categories(desk, call):
 
 def test_models_that_python_saved_work_too(desk, call):
     rows = flowers()[COLUMNS]
-    search = modae.ModularClassifierCV(n_components=[2], diversities=[0.5], cv=2, random_state=0)
+    member, sizes = modae.NearestNeighborClassifier(), {"n_components": [2], "diversities": [0.5]}
+    search = modae.ModularClassifierCV(None, member, **sizes, cv=2, scale=False, random_state=0)
     modae.save(search.fit(rows, flowers()["kind"]), "python.modae")
     assert call("info", "python.modae").code == 0
     assert call("predict", "python.modae", "good.csv", "-o", "out.csv").code == 0

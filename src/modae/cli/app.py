@@ -74,8 +74,10 @@ def _run(ctx: Context, command: str, **more: Any) -> None:
             quiet=getattr(options, "quiet", False),
             as_json=options.as_json,
             data_on_stdout=getattr(options, "out", None) == "-",
+            command=options.command,
         )
-        talk.show(getattr(import_module(f"modae.cli.{module}"), function)(options, talk))
+        getattr(import_module(f"modae.cli.{module}"), function)(options, talk)
+        talk.show()
 
 
 def _version(asked: bool) -> None:

@@ -12,13 +12,13 @@ from modae.cli.errors import UserError, data_refused
 from modae.cli.fitting import check_seed_and_jobs
 from modae.cli.models import ModelFile
 from modae.cli.tables import check_output, named_in_errors, open_output, open_table
-from modae.cli.talk import CommandReport, Talk, size
+from modae.cli.talk import Talk, size
 from modae.cli.training import as_labels, count_missing, missing_targets, survey
 from modae.data.validation import take_rows
 from modae.utils.text import counted, percent
 
 
-def apply_command(options: Any, talk: Talk) -> CommandReport:
+def apply_command(options: Any, talk: Talk) -> None:
     """Features of every module, or predictions and how sure they are, for every row.
 
     Nothing is written if a batch is refused.
@@ -63,23 +63,22 @@ def apply_command(options: Any, talk: Talk) -> CommandReport:
             advance(len(batch))
         if n_rows == 0:
             raise UserError(f"{table.label} has no rows.")
-    report = CommandReport(data={"command": options.command, "model": options.model})
-    report.say("read", f"{table.label}, with {options.model}.", data=table.label)
+    about = {"model": options.model, "data": table.label}
+    talk.say("read", f"{table.label}, with {options.model}.", **about)
     shown = ", ".join(names if len(names) < 8 else [*names[:3], "...", names[-1]])
     what = f", {counted(len(names), 'feature')} ({names[0]} ... {names[-1]})"
     out = "standard output" if options.out == "-" else options.out
     text = f"{out}: {counted(n_rows, 'row')}{f': {shown}' if predicts else what}."
-    report.say("written", text, output=options.out, rows=n_rows, columns=[*kept, *names])
+    talk.say("written", text, output=options.out, rows=n_rows, columns=[*kept, *names])
     for name, count in unseen.items():
         if count:
             values = counted(count, "value")
             notes.append(f"Column {name!r}: {values} that the fit never saw, taken for no category.")
     for note in notes:
-        report.note(note)
+        talk.note(note)
     if judged:
         true, told = (np.concatenate(each) for each in zip(*judged, strict=True))
-        say_right(model, true, told, report)
-    return report
+        say_right(model, true, told, talk)
 
 
 def features(model: ModelFile, X: Any) -> dict[str, Any]:
@@ -104,7 +103,7 @@ def predictions(model: ModelFile, X: Any) -> dict[str, Any]:
     return answers
 
 
-def say_right(model: ModelFile, true: np.ndarray, told: np.ndarray, report: CommandReport) -> None:
+def say_right(model: ModelFile, true: np.ndarray, told: np.ndarray, talk: Talk) -> None:
     """Compare with the target column of the table, where it has values."""
     known = ~missing_targets(true)
     true, told = true[known], told[known]
@@ -113,11 +112,11 @@ def say_right(model: ModelFile, true: np.ndarray, told: np.ndarray, report: Comm
     if hasattr(model.parts.last, "classes_"):
         right = float(np.mean(right_labels(true, told)))
         text = f"{percent(right)} of {len(true):,} rows are right: the table has {model.target!r} too."
-        report.say("accuracy", text, accuracy=right)
+        talk.say("accuracy", text, accuracy=right)
     elif not isinstance(true[0], str):
         error = float(np.sqrt(np.mean((true.astype(np.float64) - told) ** 2)))
         text = f"off by {error:.4g} (root mean square): the table has {model.target!r} too."
-        report.say("error", text, root_mean_square_error=error)
+        talk.say("error", text, root_mean_square_error=error)
 
 
 def right_labels(true: np.ndarray, told: np.ndarray) -> np.ndarray:
@@ -129,7 +128,7 @@ def right_labels(true: np.ndarray, told: np.ndarray) -> np.ndarray:
     return np.asarray(pd.to_numeric(pd.Series(true), errors="coerce") == told)
 
 
-def report_command(options: Any, talk: Talk) -> CommandReport:
+def report_command(options: Any, talk: Talk) -> None:
     """A page about a model and a table, for people: read the table, measure, write the page."""
     from modae.report.api import build
     from modae.report.page import require_plotly
@@ -180,18 +179,17 @@ def report_command(options: Any, talk: Talk) -> CommandReport:
     with named_in_errors(options.out):
         page.save(options.out)
     facts, n_bytes = page.facts, Path(options.out).stat().st_size
-    report = CommandReport(data={"command": "report", "model": options.model, "data": table.label})
-    report.say("read", f"{table.label}: {found.n_rows:,} rows, with {options.model}.")
+    talk.data |= {"model": options.model, "data": table.label}
+    talk.say("read", f"{table.label}: {found.n_rows:,} rows, with {options.model}.")
     for note in notes:
-        report.note(note)
+        talk.note(note)
     for sentence in facts["summary"][2:]:
-        report.say("found", sentence)
+        talk.say("found", sentence)
     for number in facts["numbers"]:
-        report.say("", f"{number['value']} {number['label']}. {number['text']}")
+        talk.say("", f"{number['value']} {number['label']}. {number['text']}")
     text = f"{options.out} ({size(n_bytes)}): open it in a browser; it needs no network."
     told = {name: facts[name] for name in ("numbers", "summary")}
-    report.say("written", text, output=options.out, bytes=n_bytes, **told)
-    return report
+    talk.say("written", text, output=options.out, bytes=n_bytes, **told)
 
 
 def image_shape(typed: str) -> Any:

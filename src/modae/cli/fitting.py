@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from modae.cli.errors import UserError, data_refused
 from modae.cli.models import NOTES, say_modules
 from modae.cli.tables import TypedTable, batch_rows, check_output, named_in_errors, open_table
-from modae.cli.talk import CommandReport, Talk, size
+from modae.cli.talk import Talk, size
 from modae.cli.training import TrainingData, front_steps, scale_ratio, set_target, survey
 from modae.cli.tuning import cross_validated, make_member
 from modae.ensembles.classifier import ModularClassifier
@@ -31,10 +31,10 @@ TOO_DIFFERENT = 10.0
 """Ratio of two standard deviations from which on columns are standardised."""
 
 
-def fit_command(options: Any, talk: Talk) -> CommandReport:
+def fit_command(options: Any, talk: Talk) -> None:
     """Read, prepare, fit, judge, save, and say all of it."""
     sizes = check_options(options)
-    report = CommandReport(data={"command": "tune" if options.tune else "fit"})
+    talk.data["command"] = "tune" if options.tune else "fit"
     table = open_table(options.data, header=not options.no_header)
     columns = choose_columns(table, options)
     with talk.stage(f"Reading {table.label}") as advance:
@@ -43,29 +43,28 @@ def fit_command(options: Any, talk: Talk) -> CommandReport:
         set_target(found, options.target, options.task)
     if found.n_rows < 2:
         raise UserError(f"{table.label} has one row: there is nothing to learn from it.")
-    prepare(found, options, report)
+    prepare(found, options, talk)
     if sizes and sizes[-1] > found.width:
         raise UserError(
             f"--components {sizes[-1]}: there are {found.width} columns; give fewer, such as a third of "
             "them."
         )
-    with data_refused(table.label), warnings_noted(report):
+    with data_refused(table.label), warnings_noted(talk):
         model = unfitted(found, options, sizes)
         if found.y is not None and not options.no_check:
-            model = cross_validated(model, found, options, sizes, talk, report)
+            model = cross_validated(model, found, options, sizes, talk)
         if not hasattr(model, "n_features_in_"):
-            fit(model, found, talk, report)
+            fit(model, found, talk)
     pipeline = Pipeline([*found.steps, ("modules" if found.y is None else "ensemble", model)])
     kept = {"rows", "score", "baseline_score", "tuned_rows", "curve"}
-    notes = {key: value for key, value in report.data.items() if key in kept}
+    notes = {key: value for key, value in talk.data.items() if key in kept}
     notes["impute"] = options.impute
     if found.y is not None:
         notes |= {"target": options.target, "task": "classify" if found.classify else "regress"}
     setattr(pipeline, NOTES, notes)
     with named_in_errors(options.out):
         save(pipeline, options.out)
-    say_saved(model, found, options, report)
-    return report
+    say_saved(model, found, options, talk)
 
 
 def check_options(options: Any) -> list[int]:
@@ -151,44 +150,44 @@ def unfitted(found: TrainingData, options: Any, sizes: list[int]) -> Any:
     return kind(extractor, member, n_jobs=options.jobs, random_state=options.seed)
 
 
-def fit(model: Any, found: TrainingData, talk: Talk, report: CommandReport) -> None:
+def fit(model: Any, found: TrainingData, talk: Talk) -> None:
     """Fit to all rows after the steps: in memory where they fit, else batches that are read again."""
     if found.is_whole:
         with talk.stage("Fitting"):
             model.fit(found.prepared(found.sample.rows), found.y)
         return
-    report.note("Larger than 128 MB: the table was read again for the fit, batch by batch.")
+    talk.note("Larger than 128 MB: the table was read again for the fit, batch by batch.")
     with talk.stage("Fitting", (1 if found.y is None else 2) * found.n_rows) as advance:
         rows = open_batches(lambda: found.batches(advance), batch_size=batch_rows(found.width))
         model.fit(rows, found.y)
 
 
 @contextmanager
-def warnings_noted(report: CommandReport) -> Iterator[None]:
+def warnings_noted(talk: Talk) -> Iterator[None]:
     """What libraries warn of while they fit becomes a note."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     for text in dict.fromkeys(" ".join(str(each.message).split()) for each in caught):
-        report.note(text)
+        talk.note(text)
 
 
-def prepare(found: TrainingData, options: Any, report: CommandReport) -> None:
+def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
     """Fit the steps before the modules; say what the table is, and what becomes of its columns."""
     table, features = found.table, found.columns.features
     n_columns = table.width(options.target) if features is None else len(features)
     sizes = f"{counted(found.n_rows, 'row')}, {counted(n_columns, 'column')}"
     facts = {"data": table.label, "rows": found.n_rows, "columns": n_columns}
-    report.say("read", f"{table.label}: {sizes}.", **facts)
+    talk.say("read", f"{table.label}: {sizes}.", **facts)
     if found.classify:
         labels, counts = np.unique(found.y, return_counts=True)
         classes = dict(zip(map(str, labels), map(int, counts), strict=True))
         shown = ", ".join(f"{label}: {count}" for label, count in list(classes.items())[:4])
         what = f"{len(classes)} classes ({shown}{', ...' if len(classes) > 4 else ''})"
-        report.say("target", f"{options.target}, {what}.", target=options.target, classes=classes)
+        talk.say("target", f"{options.target}, {what}.", target=options.target, classes=classes)
     elif found.y is not None:
         what = f"a number from {found.y.min():g} to {found.y.max():g}"
-        report.say("target", f"{options.target}, {what}.", target=options.target, classes=None)
+        talk.say("target", f"{options.target}, {what}.", target=options.target, classes=None)
     ratio, ends = scale_ratio(found.scaler)
     scale = options.scale == "standard" or (options.scale == "auto" and ratio > TOO_DIFFERENT)
     if options.scale != "auto":
@@ -197,38 +196,38 @@ def prepare(found: TrainingData, options: Any, report: CommandReport) -> None:
         why = "the columns do not vary"
     else:
         why = f"the deviations of the columns differ {ratio:,.0f}-fold{f' ({ends})' if scale else ''}"
-    report.say("scaled", f"{'yes' if scale else 'no'}: {why}.", scaled=scale, scale_ratio=ratio)
+    talk.say("scaled", f"{'yes' if scale else 'no'}: {why}.", scaled=scale, scale_ratio=ratio)
     found.steps = front_steps(found, scale, options.impute)
     if found.categories:
         encoded = f"{counted(len(found.categories), 'column')} of strings"
-        report.say("encoded", f"{encoded}; {found.width} columns now.", width=found.width)
+        talk.say("encoded", f"{encoded}; {found.width} columns now.", width=found.width)
     for name, strings in found.categories.items():
         if len(strings) == found.n_rows:
-            report.note(f"Column {name!r} has another string in every row: if it is an id, --drop it.")
+            talk.note(f"Column {name!r} has another string in every row: if it is an id, --drop it.")
     if options.impute:
         missing = found.n_missing
-        report.say("imputed", f"{counted(missing, 'missing value')}, by the median.", imputed=missing)
+        talk.say("imputed", f"{counted(missing, 'missing value')}, by the median.", imputed=missing)
     for note in table.notes:
-        report.note(note)
+        talk.note(note)
 
 
-def say_saved(model: Any, found: TrainingData, options: Any, report: CommandReport) -> None:
+def say_saved(model: Any, found: TrainingData, options: Any, talk: Talk) -> None:
     """What the model is, where it is, and what to type next."""
     told = describe(options.out)
-    say_modules(told["summary"]["model"], report)
+    say_modules(told["summary"]["model"], talk)
     if found.y is None:
         explained = model.explained_variance_ratio_of_mean_
-        report.say("explains", f"{percent(explained)} of the variance.", explained=explained)
+        talk.say("explains", f"{percent(explained)} of the variance.", explained=explained)
     rows = "; it holds rows of the training data" if told["holds_rows"] else ""
     facts = {"model": options.out, "bytes": told["bytes"], "holds_rows": told["holds_rows"]}
-    report.say("saved", f"{options.out} ({size(told['bytes'])}){rows}.", **facts)
+    talk.say("saved", f"{options.out} ({size(told['bytes'])}){rows}.", **facts)
     same = "".join(f" --{flag}" for flag in ("encode", "impute") if getattr(options, flag))
     same += "".join(f" --drop {quote(name)}" for name in options.drop)
     out, data = quote(options.out), quote(options.data)
-    report.next(f"modae transform {out} NEW.csv -o features.parquet")
+    talk.next(f"modae transform {out} NEW.csv -o features.parquet")
     if found.y is not None:
-        report.next(f"modae predict {out} NEW.csv -o predictions.csv")
+        talk.next(f"modae predict {out} NEW.csv -o predictions.csv")
         if not options.tune and found.classify:
-            report.next(f"modae tune {data} --target {quote(options.target)} -o {out}{same}")
+            talk.next(f"modae tune {data} --target {quote(options.target)} -o {out}{same}")
     if options.data != "-":
-        report.next(f"modae report {out} {data} -o report.html")
+        talk.next(f"modae report {out} {data} -o report.html")

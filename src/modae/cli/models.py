@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from modae.cli.errors import UserError, one_line
 from modae.cli.tables import TypedTable, check_output
-from modae.cli.talk import CommandReport, Talk, size
+from modae.cli.talk import Talk, size
 from modae.cli.training import CATEGORIES
 from modae.ensembles.parts import take_apart
 from modae.files.api import describe, load
@@ -125,7 +125,7 @@ def _check_is_file(path: str) -> None:
         raise UserError(f"{path} is a folder, not a model.")
 
 
-def export_command(options: Any, talk: Talk) -> CommandReport:
+def export_command(options: Any, talk: Talk) -> None:
     """``modae export``: write the model as ONNX; what ONNX cannot say is refused."""
     from modae.onnx.api import export_onnx
 
@@ -143,74 +143,73 @@ def export_command(options: Any, talk: Talk) -> CommandReport:
             )
         raise UserError(f"{path} cannot be written as ONNX: {why}") from error
     n_bytes = Path(out).stat().st_size
-    report = CommandReport(data={"command": "export", "model": path})
-    report.say("written", f"{out} ({size(n_bytes)}): float32 rows in 'X'.", output=out, bytes=n_bytes)
-    return report
+    talk.data["model"] = path
+    talk.say("written", f"{out} ({size(n_bytes)}): float32 rows in 'X'.", output=out, bytes=n_bytes)
 
 
-def info_command(options: Any, talk: Talk) -> CommandReport:
+def info_command(options: Any, talk: Talk) -> None:
     """``modae info``: class, sizes, certificate, columns, target, versions. Only the header is read."""
     path = options.model
     _check_is_file(path)
     told = describe(path)
     summary = told["summary"]
-    report = CommandReport(data={"command": "info"})
     about = {name: value for name, value in told.items() if name not in ("notes", "summary")}
-    report.say("file", f"{path}, {size(told['bytes'])}.", **about)
+    talk.say("file", f"{path}, {size(told['bytes'])}.", **about)
     if told["class"] == "StreamCheckpoint":
         rows = summary.get("model", {}).get("rows")
         so_far = "" if rows is None else f", {counted(rows, 'row')} so far"
-        report.say("checkpoint", f"a fit of fit_stream that has not ended{so_far}.", rows=rows)
-        report.say("go on", "modae.fit_stream with the same source and checkpoint, in Python.")
+        talk.say("checkpoint", f"a fit of fit_stream that has not ended{so_far}.", rows=rows)
+        talk.say("go on", "modae.fit_stream with the same source and checkpoint, in Python.")
     elif not summary.get("fitted", True):
         raise UserError(f"{path}: this model is not fitted: fit it, and save it again.")
     else:
-        say_table(summary, report)
-        say_modules(summary.get("model", {}), report)
+        say_table(summary, talk)
+        say_modules(summary.get("model", {}), talk)
     libraries = ", ".join(f"{name} {version}" for name, version in told["libraries"].items())
-    report.say("written by", f"modae {told['modae']}, {libraries}.")
+    talk.say("written by", f"modae {told['modae']}, {libraries}.")
     rows = "yes: share it as you would share them" if told["holds_rows"] else "none"
-    report.say("rows in it", f"{rows}.")
-    return report
+    talk.say("rows in it", f"{rows}.")
 
 
-def say_table(summary: dict[str, Any], report: CommandReport) -> None:
+def say_table(summary: dict[str, Any], talk: Talk) -> None:
     """Steps, columns and target, as far as the header tells."""
     notes = summary.get("notes", {})
     steps = [f"{name} ({kind})" for name, kind in summary.get("steps", [])]
-    report.say("steps", f"{', then '.join(steps)}.", steps=steps)
+    talk.say("steps", f"{', then '.join(steps)}.", steps=steps)
     n_features, names = summary.get("n_features"), summary.get("feature_names")
     shown = "without names" if names is None else listed(names)
     fitted = f", fitted to {counted(notes['rows'], 'row')}" if "rows" in notes else ""
-    report.say("columns", f"{n_features}: {shown}{fitted}.", columns=n_features, names=names)
+    talk.say("columns", f"{n_features}: {shown}{fitted}.", columns=n_features, names=names)
     if not summary.get("predicts"):
-        report.say("target", "none: it gives features only.", target=None)
+        talk.say("target", "none: it gives features only.", target=None)
         return
     target, classes = notes.get("target"), summary.get("classes")
     kind = "a number" if classes is None else f"{counted(len(classes), 'class')}: {listed(classes)}"
-    report.say("target", f"{target or 'without a name'}, {kind}.", target=target, classes=classes)
+    talk.say("target", f"{target or 'without a name'}, {kind}.", target=target, classes=classes)
     if {"score", "baseline_score"} <= set(notes):
         scores = {name: notes[name] for name in ("score", "baseline_score")}
         ours, plain = (f"R2 {x:.3f}" if classes is None else percent(x) for x in scores.values())
         text = f"{ours} when it was fitted; plain PCA and one member: {plain}."
-        report.say("fit" if classes is None else "accuracy", text, **scores)
+        talk.say("fit" if classes is None else "accuracy", text, **scores)
 
 
-def say_modules(model: dict[str, Any], report: CommandReport) -> None:
+def say_modules(model: dict[str, Any], talk: Talk) -> None:
     """How many modules of what size, what votes on them, and how good they are among all possible ones.
 
     The numbers are those in the header of a file.
     """
     if {"modules", "components"} <= set(model):
-        sizes = {name: model.get(name) for name in ("modules", "components", "diversity")}
+        sizes: dict[str, Any] = {
+            name: model.get(name) for name in ("modules", "components", "diversity")
+        }
         text = f"{sizes['modules']} modules of {counted(sizes['components'], 'component')}"
         text += "" if sizes["diversity"] is None else f", diversity {sizes['diversity']:g}"
         text += f", a {model['member']} on each" if model.get("member") else ""
-        report.say("model", f"{text}.", **sizes)
+        talk.say("model", f"{text}.", **sizes)
     certificate = model.get("certificate")
     if certificate:
         fitted = SimpleNamespace(**{f"{name}_": value for name, value in certificate.items()})
         loss, bound = bounded_loss(fitted)
         numbers = {name: certificate[name] for name in ("loss", "lower_bound", "optimality_gap")}
         text = f"loss {loss}, no modules reach less than {bound}: {closeness(fitted)}."
-        report.say("certificate", text, **numbers)
+        talk.say("certificate", text, **numbers)

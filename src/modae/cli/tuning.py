@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from modae.cli.errors import UserError
-from modae.cli.talk import CommandReport, Talk
+from modae.cli.talk import Talk
 from modae.cli.training import TrainingData
 from modae.ensembles.classifier_cv import ModularClassifierCV
 from modae.ensembles.regressor_cv import ModularRegressorCV
@@ -70,9 +70,7 @@ def make_splits(y: np.ndarray, classify: bool, seed: int) -> Any:
     return StratifiedKFold(n_folds, shuffle=True, random_state=seed) if n_folds > 1 else None
 
 
-def cross_validated(
-    model: Any, found: TrainingData, options: Any, sizes: list[int], talk: Talk, report: CommandReport
-) -> Any:
+def cross_validated(model: Any, found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> Any:
     """The ensemble as it was, or tuned; how good it is beside plain PCA on the same folds is said.
 
     A model that saw all rows while it was chosen comes back fitted.
@@ -81,7 +79,7 @@ def cross_validated(
     splits = make_splits(y, found.classify, options.seed)
     if splits is None and not options.tune:
         why = "a class has one row only" if found.classify else "there are too few rows"
-        report.note(f"Not cross-validated: {why}.")
+        talk.note(f"Not cross-validated: {why}.")
         return model
     if splits is None:
         labels, counts = np.unique(y, return_counts=True)
@@ -112,15 +110,15 @@ def cross_validated(
             with np.errstate(invalid="ignore"):  # columns that do not vary have no shares of variance
                 scores[size] = cross_val_score(plain, X, y, cv=splits, error_score="raise").mean()
     if options.tune:
-        say_tried(search, sizes, X.shape[0], found.n_rows, report)
-        report.data["tuned_rows"] = X.shape[0]
+        say_tried(search, sizes, X.shape[0], found.n_rows, talk)
+        talk.data["tuned_rows"] = X.shape[0]
     width = max(scores, key=lambda size: scores[size])
     score, plain_score = float(search.best_score_), float(scores[width])
     ours, plain = (
         percent(each) if found.classify else f"R2 {each:.3f}" for each in (score, plain_score)
     )
     chosen = " (Both were chosen by these folds, so both are a little optimistic.)"
-    report.say(
+    talk.say(
         "accuracy" if found.classify else "fit",
         f"{ours} in {n_folds} folds; plain PCA to {width} components and one {options.estimator}: "
         f"{plain}.{chosen if options.tune else ''}",
@@ -131,33 +129,26 @@ def cross_validated(
     return best if X.shape[0] == found.n_rows else clone(best)
 
 
-def say_tried(search: Any, sizes: list[int], n_rows: int, all_rows: int, report: CommandReport) -> None:
+def say_tried(search: Any, sizes: list[int], n_rows: int, all_rows: int, talk: Talk) -> None:
     """The errors of the vote and of one member at each diversity, and which was chosen."""
     results, best = search.cv_results_, search.best_index_
     params, scores = results["params"], results["mean_test_score"]
-    votes, members = results["mean_ensemble_error"], results["mean_individual_error"]
     some = "" if n_rows == all_rows else f", on {n_rows:,} of the {all_rows:,} rows"
     tried = f"11 diversities with {', '.join(map(str, sizes))} components, {search.n_splits_} folds"
+    curve = []
     lines = [f" {'diversity':>9}  {'the vote':>9}  {'one member':>10}"]
-    for place, (each, vote, member) in enumerate(zip(params, votes, members, strict=True)):
-        if each["n_components"] == params[best]["n_components"]:
-            errors = f"{percent(vote):>9}  {percent(member):>10}"
+    for place, each in enumerate(params):
+        vote, member = (float(results[f"mean_{who}_error"][place]) for who in ("ensemble", "individual"))
+        diversity, size = float(each["diversity"]), int(each["n_components"])
+        curve.append({"diversity": diversity, "components": size, "error": vote, "member_error": member})
+        if size == params[best]["n_components"]:
             mark = "  <- chosen" if place == best else ""
-            lines.append(f" {each['diversity']:>9.1f}  {errors}{mark}")
-    curve = [
-        {
-            "diversity": float(each["diversity"]),
-            "components": int(each["n_components"]),
-            "error": float(vote),
-            "member_error": float(member),
-        }
-        for each, vote, member in zip(params, votes, members, strict=True)
-    ]
-    report.say("tried", f"{tried}{some}. Wrong:")
-    report.say("", "\n".join(lines), curve=curve)
+            lines.append(f" {diversity:>9.1f}  {percent(vote):>9}  {percent(member):>10}{mark}")
+    talk.say("tried", f"{tried}{some}. Wrong:")
+    talk.say("", "\n".join(lines), curve=curve)
     near = int(np.sum(scores >= scores[best] - results["se_test_score"][best]))
     others = f"; {counted(near - 1, 'other')} within one standard error" if near > 1 else ""
-    report.say(
+    talk.say(
         "chosen",
         f"diversity {params[best]['diversity']:g} with "
         f"{counted(params[best]['n_components'], 'component')}: the fewest errors of {len(scores)} "
