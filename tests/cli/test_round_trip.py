@@ -349,3 +349,12 @@ def test_export_writes_onnx(desk, call):
     assert call("export", "features.modae", "out.onnx").code == 0
     assert (desk / "out.onnx").stat().st_size > 0
     assert call("export", "features.modae", "out.txt").code == 2
+
+
+def test_a_fit_that_is_tuned_is_tuned_without_a_check_too(desk, call):
+    command = "fit good.csv --target kind --tune --no-check --components 2 -o new.modae --json"
+    said = json.loads(call(*command.split()).out)
+    assert said["command"] == "tune"
+    assert len(said["curve"]) == 11
+    best = min(said["curve"], key=lambda each: each["error"])
+    assert said["diversity"] == modae.load("new.modae")[-1].extractor_.diversity == best["diversity"]

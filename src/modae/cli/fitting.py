@@ -51,7 +51,7 @@ def fit_command(options: Any, talk: Talk) -> None:
         )
     with data_refused(table.label), warnings_noted(talk):
         model = unfitted(found, options, sizes)
-        if found.y is not None and not options.no_check:
+        if found.y is not None and (options.tune or not options.no_check):
             model = cross_validated(model, found, options, sizes, talk)
         if not hasattr(model, "n_features_in_"):
             fit(model, found, talk)
