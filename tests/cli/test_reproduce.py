@@ -11,7 +11,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from modae.cli.reproduce import reproduce_command, run, show
+from modae.cli import errors
+from modae.cli.app import app
+from modae.cli.reproduce import run, show
 from modae.reproduction.claims import DIFFERS, REPRODUCED, UNCHECKED, Claim, Finding, Verdict, claims
 from modae.reproduction.run import PARTS, Setting
 
@@ -134,7 +136,9 @@ def test_an_interrupted_run_goes_on_without_repeating_what_was_done(tmp_path):
         rest, printed = process.stderr.read(), process.stdout.read()
     assert process.returncode == 130
     assert printed == ""
-    assert rest.splitlines()[-1] == "Interrupted. The same command goes on where this one stopped."
+    assert (
+        rest.splitlines()[-1] == "modae: Interrupted. The same command goes on where this one stopped."
+    )
     assert "Traceback" not in rest
     assert [path.name for path in (tmp_path / "measured").iterdir()] == ["part-figure1.json"]
     assert not (tmp_path / "results.json").exists()
@@ -182,9 +186,10 @@ def parts(monkeypatch):
 def command(tmp_path):
     """Call the command in a folder that is there."""
 
-    def call(*names, **options):
-        defaults = {"full": False, "out": tmp_path, "source": "embedded", "jobs": 1, "fresh": False}
-        return reproduce_command(names, **(defaults | options))
+    def call(*names, out=tmp_path, source="embedded", full=False, fresh=False):
+        flags = [f"--{flag}" for flag, given in (("full", full), ("fresh", fresh)) if given]
+        options = ["--out", str(out), "--source", source, "--jobs", "1", *flags]
+        return errors.run(app, ["reproduce", *names, *options])
 
     return call
 
@@ -273,7 +278,7 @@ def only_line(capsys):
 
 def test_an_unknown_part_is_answered_with_the_parts(parts, command, tmp_path, capsys):
     assert command("theorems", "[nonsense]", out=tmp_path / "new") == 2
-    assert only_line(capsys) == f"There is no part '[nonsense]'. Parts are: {', '.join(PARTS)}."
+    assert only_line(capsys) == f"modae: There is no part '[nonsense]'. Parts are: {', '.join(PARTS)}."
     assert not (tmp_path / "new").exists()
     assert parts.ran == []
 
@@ -327,13 +332,15 @@ def test_an_error_of_a_part_is_told_in_its_own_words_on_one_line(parts, command,
     assert command("figure1") == code
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.splitlines() == ["running figure1 [bold]", words]
+    *said, last = err.splitlines()
+    assert said == ["running figure1 [bold]"]
+    assert last.startswith(f"modae: {words.rstrip('.')}")
 
 
-def test_a_bug_in_a_part_is_not_taken_for_a_mistake_of_the_user(parts, command):
+def test_a_bug_in_a_part_is_not_taken_for_a_mistake_of_the_user(parts, command, capsys):
     parts.error = ValueError("broken")
-    with pytest.raises(ValueError, match="broken"):
-        command("figure1")
+    assert command("figure1") == 1
+    assert "this is a bug in modae: ValueError: broken" in capsys.readouterr().err
 
 
 # --- the table ---------------------------------------------------------------------------------------

@@ -330,7 +330,8 @@ def test_dates_are_refused_by_name_and_may_be_categories(desk, call):
 
 def test_models_that_python_saved_work_too(desk, call):
     rows = flowers()[COLUMNS]
-    search = modae.ModularClassifierCV(n_components=[2], diversities=[0.5], cv=2, random_state=0)
+    member, sizes = modae.NearestNeighborClassifier(), {"n_components": [2], "diversities": [0.5]}
+    search = modae.ModularClassifierCV(None, member, **sizes, cv=2, scale=False, random_state=0)
     modae.save(search.fit(rows, flowers()["kind"]), "python.modae")
     assert call("info", "python.modae").code == 0
     assert call("predict", "python.modae", "good.csv", "-o", "out.csv").code == 0
@@ -348,3 +349,12 @@ def test_export_writes_onnx(desk, call):
     assert call("export", "features.modae", "out.onnx").code == 0
     assert (desk / "out.onnx").stat().st_size > 0
     assert call("export", "features.modae", "out.txt").code == 2
+
+
+def test_a_fit_that_is_tuned_is_tuned_without_a_check_too(desk, call):
+    command = "fit good.csv --target kind --tune --no-check --components 2 -o new.modae --json"
+    said = json.loads(call(*command.split()).out)
+    assert said["command"] == "tune"
+    assert len(said["curve"]) == 11
+    best = min(said["curve"], key=lambda each: each["error"])
+    assert said["diversity"] == modae.load("new.modae")[-1].extractor_.diversity == best["diversity"]

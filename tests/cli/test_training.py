@@ -10,9 +10,8 @@ from sklearn.preprocessing import StandardScaler
 
 from modae.cli.applying import right_labels
 from modae.cli.errors import UserError
-from modae.cli.preprocessing import scale_ratio
 from modae.cli.tables import TypedTable
-from modae.cli.training import Sample, TrainingData, as_labels, set_target, survey
+from modae.cli.training import Sample, TrainingData, as_labels, scale_ratio, set_target, survey
 from modae.ensembles.votes import stratified
 from modae.sources.opening import source_of
 from modae.sources.source import ColumnSelection

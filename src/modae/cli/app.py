@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Context, Option
 
 from modae.cli.errors import guard, set_debug
 
@@ -21,58 +22,50 @@ app = typer.Typer(
 )
 
 Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="Table: .csv .tsv .parquet .arrow .npy .npz, - for stdin.")
+    str, Argument(metavar="DATA", help="Table: .csv .tsv .parquet .arrow .npy .npz, - for stdin.")
 ]
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model that fit or tune wrote.")]
+Model = Annotated[str, Argument(metavar="MODEL", help="A model that fit or tune wrote.")]
 SaveAs = Annotated[
-    str, typer.Option("--out", "-o", metavar="MODEL", help="Where to save the model: NAME.modae.")
+    str, Option("--out", "-o", metavar="MODEL", help="Where to save the model: NAME.modae.")
 ]
 WriteTo = Annotated[
     str,
-    typer.Option(
-        "--out", "-o", metavar="TABLE", help="Where to write: .csv, .parquet, .npy, - for stdout."
-    ),
+    Option("--out", "-o", metavar="TABLE", help="Where to write: .csv, .parquet, .npy, - for stdout."),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option("--drop", metavar="COLUMN", help="Leave a column out, such as an id; can be repeated."),
+    Option("--drop", metavar="COLUMN", help="Leave a column out, such as an id; can be repeated."),
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option(
-        "--keep", metavar="COLUMN", help="Pass a column through, such as an id; can be repeated."
-    ),
+    Option("--keep", metavar="COLUMN", help="Pass a column through, such as an id; can be repeated."),
 ]
 Target = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Column to predict; an index for .npy, a key for .npz."),
+    Option(metavar="COLUMN", help="Column to predict; an index for .npy, a key for .npz."),
 ]
-Classes = Annotated[str, typer.Option("--target", metavar="COLUMN", help="Column to predict: classes.")]
-Modules = Annotated[int, typer.Option(metavar="M", help="How many modules.")]
+Classes = Annotated[str, Option("--target", metavar="COLUMN", help="Column to predict: classes.")]
+Modules = Annotated[int, Option(metavar="M", help="How many modules.")]
 Components = Annotated[
     str | None,
-    typer.Option(metavar="H", help="Components of each; to tune, a list such as 2,4,8."),
+    Option(metavar="H", help="Components of each; to tune, a list such as 2,4,8."),
 ]
-Member = Annotated[str, typer.Option(help="What predicts: knn, logistic, svm, tree, forest.")]
-Task = Annotated[str, typer.Option(help="auto, classify or regress.")]
-Scale = Annotated[str, typer.Option(help="auto, standard or none; auto looks at the columns.")]
-Encode = Annotated[
-    bool, typer.Option("--encode", help="Make columns of strings into columns of 0 and 1.")
-]
-Impute = Annotated[bool, typer.Option("--impute", help="Fill missing values by the median.")]
-NoHeader = Annotated[bool, typer.Option("--no-header", help="The CSV has no line of names.")]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same model.")]
-Jobs = Annotated[int | None, typer.Option(help="Cores for the members; -1 is all.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")]
-Debug = Annotated[
-    bool, typer.Option("--debug", callback=set_debug, is_eager=True, help="Show tracebacks.")
-]
+Member = Annotated[str, Option(help="What predicts: knn, logistic, svm, tree, forest.")]
+Task = Annotated[str, Option(help="auto, classify or regress.")]
+Scale = Annotated[str, Option(help="auto, standard or none; auto looks at the columns.")]
+Encode = Annotated[bool, Option("--encode", help="Make columns of strings into columns of 0 and 1.")]
+Impute = Annotated[bool, Option("--impute", help="Fill missing values by the median.")]
+NoHeader = Annotated[bool, Option("--no-header", help="The CSV has no line of names.")]
+Seed = Annotated[int, Option(help="The same seed gives the same model.")]
+Jobs = Annotated[int | None, Option(help="Cores for the members; -1 is all.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Say nothing but errors.")]
+Json = Annotated[bool, Option("--json", help="One JSON object instead of text.")]
+Debug = Annotated[bool, Option("--debug", callback=set_debug, is_eager=True, help="Show tracebacks.")]
 
 
-def _run(ctx: typer.Context, command: str, **more: Any) -> None:
+def _run(ctx: Context, command: str, **more: Any) -> None:
     """Import a command, written "module.function", and run it with all that was typed, by name."""
-    options = SimpleNamespace(**(ctx.params | more))
+    options = SimpleNamespace(command=ctx.info_name, **(ctx.params | more))
     with guard(options.as_json):
         from modae.cli.talk import Talk
 
@@ -81,8 +74,10 @@ def _run(ctx: typer.Context, command: str, **more: Any) -> None:
             quiet=getattr(options, "quiet", False),
             as_json=options.as_json,
             data_on_stdout=getattr(options, "out", None) == "-",
+            command=options.command,
         )
-        talk.show(getattr(import_module(f"modae.cli.{module}"), function)(options, talk))
+        getattr(import_module(f"modae.cli.{module}"), function)(options, talk)
+        talk.show()
 
 
 def _version(asked: bool) -> None:
@@ -96,7 +91,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def modae(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Learn diverse features from a table, and predict by a vote on them.
@@ -108,7 +103,7 @@ def modae(
 
 @app.command()
 def fit(
-    ctx: typer.Context,
+    ctx: Context,
     data: Data,
     out: SaveAs,
     target: Target = None,
@@ -116,9 +111,9 @@ def fit(
     components: Components = None,
     diversity: Annotated[
         float | None,
-        typer.Option(metavar="D", help="From 0 (all modules equal) to 1; 0.5 if not given."),
+        Option(metavar="D", help="From 0 (all modules equal) to 1; 0.5 if not given."),
     ] = None,
-    tune: Annotated[bool, typer.Option("--tune", help="Choose the diversity: see modae tune.")] = False,
+    tune: Annotated[bool, Option("--tune", help="Choose the diversity: see modae tune.")] = False,
     estimator: Member = "knn",
     task: Task = "auto",
     scale: Scale = "auto",
@@ -126,7 +121,7 @@ def fit(
     impute: Impute = False,
     drop: Drop = None,
     no_header: NoHeader = False,
-    no_check: Annotated[bool, typer.Option("--no-check", help="Do not cross-validate.")] = False,
+    no_check: Annotated[bool, Option("--no-check", help="Do not cross-validate.")] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     quiet: Quiet = False,
@@ -139,7 +134,7 @@ def fit(
 
 @app.command()
 def tune(
-    ctx: typer.Context,
+    ctx: Context,
     data: Data,
     target: Classes,
     out: SaveAs,
@@ -162,9 +157,10 @@ def tune(
     _run(ctx, "fitting.fit_command", tune=True, diversity=None, no_check=False)
 
 
-@app.command()
-def transform(
-    ctx: typer.Context,
+@app.command("predict", help="Write predictions for a table, and how sure they are.")
+@app.command("transform", help="Write the features of a table.")
+def apply(
+    ctx: Context,
     model: Model,
     data: Data,
     out: WriteTo,
@@ -174,37 +170,21 @@ def transform(
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Write the features of a table."""
-    _run(ctx, "applying.transform_command")
+    """Run a model over a table."""
+    _run(ctx, "applying.apply_command")
 
 
 @app.command()
-def predict(
-    ctx: typer.Context,
-    model: Model,
-    data: Data,
-    out: WriteTo,
-    keep: Keep = None,
-    no_header: NoHeader = False,
-    quiet: Quiet = False,
-    as_json: Json = False,
-    debug: Debug = False,
-) -> None:
-    """Write predictions for a table, and how sure they are."""
-    _run(ctx, "applying.predict_command")
-
-
-@app.command()
-def info(ctx: typer.Context, model: Model, as_json: Json = False, debug: Debug = False) -> None:
+def info(ctx: Context, model: Model, as_json: Json = False, debug: Debug = False) -> None:
     """Say what is in a model file."""
-    _run(ctx, "info.info_command")
+    _run(ctx, "models.info_command")
 
 
 @app.command()
 def export(
-    ctx: typer.Context,
+    ctx: Context,
     model: Model,
-    out: Annotated[str, typer.Argument(metavar="FILE", help="Where to write: NAME.onnx.")],
+    out: Annotated[str, Argument(metavar="FILE", help="Where to write: NAME.onnx.")],
     quiet: Quiet = False,
     as_json: Json = False,
     debug: Debug = False,
@@ -215,18 +195,18 @@ def export(
 
 @app.command()
 def report(
-    ctx: typer.Context,
+    ctx: Context,
     model: Model,
     data: Data,
     out: Annotated[
-        str, typer.Option("--out", "-o", metavar="PAGE", help="Where to write: NAME.html.")
+        str, Option("--out", "-o", metavar="PAGE", help="Where to write: NAME.html.")
     ] = "report.html",
     target: Target = None,
-    title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    title: Annotated[str | None, Option(help="Heading of the page.")] = None,
     image: Annotated[
-        str, typer.Option(metavar="HxW", help="Size of the image that a row is; auto or none.")
+        str, Option(metavar="HxW", help="Size of the image that a row is; auto or none.")
     ] = "auto",
-    rows: Annotated[int, typer.Option(metavar="N", help="Most rows to look at.")] = 3000,
+    rows: Annotated[int, Option(metavar="N", help="Most rows to look at.")] = 3000,
     no_header: NoHeader = False,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -235,55 +215,46 @@ def report(
     debug: Debug = False,
 ) -> None:
     """Write a page about a model and a table, for people."""
-    _run(ctx, "reporting.report_command")
+    _run(ctx, "applying.report_command")
 
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for pictures.")] = Path("modae-demo"),
+    out: Annotated[Path, Option(help="Folder for pictures.")] = Path("modae-demo"),
 ) -> None:
     """A quick tour on handwritten digits, with pictures."""
-    from modae.cli.demo import main
+    with guard():
+        from modae.cli.demo import main
 
-    try:
         main(out)
-    except ImportError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(3) from None
-    except OSError as error:
-        typer.echo(f"--out {out}: nothing can be written there ({error.strerror}).", err=True)
-        raise typer.Exit(3) from None
 
 
 @app.command()
 def reproduce(
     what: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="theorems, figure1, table1, figure2, section51, section52, transfer; or all."
-        ),
+        Argument(help="theorems, figure1, table1, figure2, section51, section52, transfer; or all."),
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="The paper's scale: up to 45 minutes.")] = False,
-    out: Annotated[Path, typer.Option(help="Folder for pictures and numbers.")] = Path(
-        "modae-reproduction"
-    ),
+    full: Annotated[bool, Option("--full", help="The paper's scale: up to 45 minutes.")] = False,
+    out: Annotated[Path, Option(help="Folder for pictures and numbers.")] = Path("modae-reproduction"),
     source: Annotated[
-        str, typer.Option(help='Digits: "embedded", "openml" or a folder of MNIST files.')
+        str, Option(help='Digits: "embedded", "openml" or a folder of MNIST files.')
     ] = "embedded",
-    jobs: Annotated[int, typer.Option(help="Cores to use; -1 is all.")] = -1,
+    jobs: Annotated[int, Option(help="Cores to use; -1 is all.")] = -1,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Measure again what an earlier run in --out did.")
+        bool, Option("--fresh", help="Measure again what an earlier run in --out did.")
     ] = False,
     report: Annotated[
         str | None,
-        typer.Option(metavar="PAGE", help="Write a page about it too: NAME.html."),
+        Option(metavar="PAGE", help="Write a page about it too: NAME.html."),
     ] = None,
+    debug: Debug = False,
 ) -> None:
     """Check the paper's tables, figures and theorems."""
-    from modae.cli.reproduce import reproduce_command
+    with guard():
+        from modae.cli.reproduce import reproduce_command
 
-    raise typer.Exit(
-        reproduce_command(
+        code = reproduce_command(
             what or [], full=full, out=out, source=source, jobs=jobs, fresh=fresh, page=report
         )
-    )
+        raise typer.Exit(code)

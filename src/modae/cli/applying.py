@@ -1,109 +1,43 @@
-"""``modae transform`` and ``modae predict``: a model and a table, batch by batch, to another table."""
+"""A model and a table: ``modae transform`` and ``modae predict`` batch by batch, ``modae report``."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from modae.cli.errors import UserError, data_refused
-from modae.cli.models import ModelFile, load_model
-from modae.cli.tables import TypedTable, check_output, open_output, open_table
-from modae.cli.talk import CommandReport, Talk
-from modae.cli.training import count_missing, missing_targets
-from modae.sources.source import ColumnSelection
+from modae.cli.fitting import check_seed_and_jobs
+from modae.cli.models import ModelFile
+from modae.cli.tables import check_output, named_in_errors, open_output, open_table
+from modae.cli.talk import Talk, size
+from modae.cli.training import as_labels, count_missing, missing_targets, survey
+from modae.data.validation import take_rows
 from modae.utils.text import counted, percent
 
-Answers = Callable[[Any, Any], dict[str, Any]]
-"""(prepared rows, targets or None) -> columns to write."""
 
+def apply_command(options: Any, talk: Talk) -> None:
+    """Features of every module, or predictions and how sure they are, for every row.
 
-def transform_command(options: Any, talk: Talk) -> CommandReport:
-    """Features of every module, for every row."""
-    model, table, columns, report = opened(options, "transform")
-    extractor = model.parts.extractor
-    names = [str(name) for name in extractor.get_feature_names_out()]
-
-    def features(X: Any, y: Any) -> dict[str, Any]:
-        return dict(zip(names, extractor.transform(X).T, strict=True))
-
-    n_rows = write_answers(options, talk, model, table, columns, features, report)
-    text = f"{counted(n_rows, 'row')}, {counted(len(names), 'feature')} ({names[0]} ... {names[-1]})"
-    say_written(options, report, text, n_rows, names)
-    return report
-
-
-def predict_command(options: Any, talk: Talk) -> CommandReport:
-    """The predicted target for every row, and how sure the ensemble is."""
-    model, table, columns, report = opened(options, "predict")
-    ensemble, target = model.parts.last, model.target
-    if not hasattr(ensemble, "predict"):
+    Nothing is written if a batch is refused.
+    """
+    predicts = options.command == "predict"
+    if options.out == "-" and options.as_json:
+        raise UserError("-o - and --json both want standard output: write to a file.")
+    check_output(options.out, (".csv", ".parquet", ".npy"), (options.data, options.model))
+    model = ModelFile(options.model)
+    if predicts and not hasattr(model.parts.last, "predict"):
         raise UserError(
             f"{options.model} predicts nothing: it was fitted without --target. Use 'modae transform', "
             "or fit it again with --target."
         )
-    if target is not None and target in (table.names or ()):
-        strings = {target} if model.reads_target_as_strings(table, target) else set()
-        columns = replace(columns, target=target, strings=columns.strings | strings)
-    name = f"predicted_{target}" if target else "predicted"
-    written: list[str] = []
-    judged: list[tuple[np.ndarray, np.ndarray]] = []
-
-    def predictions(X: Any, y: Any) -> dict[str, Any]:
-        """Prediction, probabilities, and how much the members differ."""
-        answers: dict[str, Any] = {}
-        if hasattr(ensemble, "classes_"):
-            answers[name] = ensemble.predict(X)
-            if hasattr(ensemble, "predict_proba"):
-                shares = ensemble.predict_proba(X).T
-                labels = [f"probability_{label}" for label in ensemble.classes_]
-                answers |= dict(zip(labels, shares, strict=True))
-            if hasattr(ensemble, "disagreement"):
-                answers["disagreement"] = ensemble.disagreement(X)
-        elif hasattr(ensemble, "predict_members"):
-            answers[name], answers["spread"] = ensemble.predict(X, return_std=True)
-        else:
-            answers[name] = ensemble.predict(X)
-        written[:] = answers
-        if y is not None:
-            judged.append((y, np.asarray(answers[name])))
-        return answers
-
-    n_rows = write_answers(options, talk, model, table, columns, predictions, report)
-    shown = written if len(written) < 8 else [*written[:3], "...", written[-1]]
-    say_written(options, report, f"{counted(n_rows, 'row')}: {', '.join(shown)}", n_rows, written)
-    say_right(model, judged, report)
-    return report
-
-
-def opened(options: Any, command: str) -> tuple[ModelFile, TypedTable, ColumnSelection, CommandReport]:
-    """Model and table, and what of the table to read."""
-    if options.out == "-" and options.as_json:
-        raise UserError("-o - and --json both want standard output: write to a file.")
-    check_output(options.out, (".csv", ".parquet", ".npy"), (options.data, options.model))
-    model = load_model(options.model)
     table = open_table(options.data, header=not options.no_header)
-    columns, notes = model.columns_in(table, keep=tuple(dict.fromkeys(options.keep or ())))
-    report = CommandReport(data={"command": command, "model": options.model, "data": table.label})
-    for note in notes:
-        report.note(note)
-    return model, table, columns, report
-
-
-def write_answers(
-    options: Any,
-    talk: Talk,
-    model: ModelFile,
-    table: TypedTable,
-    columns: ColumnSelection,
-    answers: Answers,
-    report: CommandReport,
-) -> int:
-    """All batches through the model; nothing is written if one of them is refused."""
-    n_rows, unseen, categories = 0, Counter[str](), model.categories
+    kept = list(dict.fromkeys(options.keep or ()))
+    target = model.target if predicts and model.target in table.kinds else None
+    columns, notes = model.columns_in(table, keep=kept, target=target)
+    n_rows, unseen, judged, names = 0, Counter[str](), [], []
     with (
         talk.stage(f"Reading {table.label}") as advance,
         data_refused(table.label),
@@ -111,43 +45,66 @@ def write_answers(
     ):
         for batch in table.read(columns):
             count_missing(table, batch, model.fills)
-            for name, known in categories.items():
+            for name, known in model.categories.items():
                 values = batch.rows[name]
                 unseen[name] += int((values.notna() & ~values.isin(known)).sum())
-            told = answers(model.parts.prepare(model.framed(batch.rows)), batch.target)
-            twice = [name for name in batch.kept if name in told]
+            X = model.parts.prepare(model.framed(batch.rows))
+            answers = predictions(model, X) if predicts else features(model, X)
+            names = list(answers)
+            twice = [name for name in kept if name in names]
             if twice:
                 raise UserError(
                     f"--keep {twice[0]}: the output has a column of this name too: rename yours."
                 )
-            write(dict(batch.kept) | told)
-            n_rows += batch.rows.shape[0]
-            advance(batch.rows.shape[0])
+            write(dict(batch.kept) | answers)
+            if batch.target is not None:
+                judged.append((batch.target, np.asarray(answers[names[0]])))
+            n_rows += len(batch)
+            advance(len(batch))
         if n_rows == 0:
             raise UserError(f"{table.label} has no rows.")
+    about = {"model": options.model, "data": table.label}
+    talk.say("read", f"{table.label}, with {options.model}.", **about)
+    shown = ", ".join(names if len(names) < 8 else [*names[:3], "...", names[-1]])
+    what = f", {counted(len(names), 'feature')} ({names[0]} ... {names[-1]})"
+    out = "standard output" if options.out == "-" else options.out
+    text = f"{out}: {counted(n_rows, 'row')}{f': {shown}' if predicts else what}."
+    talk.say("written", text, output=options.out, rows=n_rows, columns=[*kept, *names])
     for name, count in unseen.items():
         if count:
             values = counted(count, "value")
-            report.note(f"Column {name!r}: {values} that the fit never saw, taken for no category.")
-    return n_rows
+            notes.append(f"Column {name!r}: {values} that the fit never saw, taken for no category.")
+    for note in notes:
+        talk.note(note)
+    if judged:
+        true, told = (np.concatenate(each) for each in zip(*judged, strict=True))
+        say_right(model, true, told, talk)
 
 
-def say_written(options: Any, report: CommandReport, text: str, n_rows: int, names: list[str]) -> None:
-    """What was read and where the output is, before any notes."""
-    out = "standard output" if options.out == "-" else options.out
-    report.lines.insert(0, ("read", f"{report.data['data']}, with {options.model}."))
-    report.lines.insert(1, ("written", f"{out}: {text}."))
-    kept = list(dict.fromkeys(options.keep or ()))
-    report.data.update(output=options.out, rows=n_rows, columns=[*kept, *names])
+def features(model: ModelFile, X: Any) -> dict[str, Any]:
+    """The features of every module, by name."""
+    extractor = model.parts.extractor
+    names = map(str, extractor.get_feature_names_out())
+    return dict(zip(names, extractor.transform(X).T, strict=True))
 
 
-def say_right(
-    model: ModelFile, judged: list[tuple[np.ndarray, np.ndarray]], report: CommandReport
-) -> None:
-    """Compare with the target column of the table, if it has one."""
-    if not judged:
-        return
-    true, told = (np.concatenate(each) for each in zip(*judged, strict=True))
+def predictions(model: ModelFile, X: Any) -> dict[str, Any]:
+    """Prediction, probabilities, and how much the members differ."""
+    ensemble = model.parts.last
+    name = f"predicted_{model.target}" if model.target else "predicted"
+    if not hasattr(ensemble, "classes_") and hasattr(ensemble, "predict_members"):
+        return dict(zip((name, "spread"), ensemble.predict(X, return_std=True), strict=True))
+    answers = {name: ensemble.predict(X)}
+    if hasattr(ensemble, "predict_proba"):
+        labels = [f"probability_{label}" for label in ensemble.classes_]
+        answers |= dict(zip(labels, ensemble.predict_proba(X).T, strict=True))
+    if hasattr(ensemble, "disagreement"):
+        answers["disagreement"] = ensemble.disagreement(X)
+    return answers
+
+
+def say_right(model: ModelFile, true: np.ndarray, told: np.ndarray, talk: Talk) -> None:
+    """Compare with the target column of the table, where it has values."""
     known = ~missing_targets(true)
     true, told = true[known], told[known]
     if not len(true):
@@ -155,25 +112,93 @@ def say_right(
     if hasattr(model.parts.last, "classes_"):
         right = float(np.mean(right_labels(true, told)))
         text = f"{percent(right)} of {len(true):,} rows are right: the table has {model.target!r} too."
-        report.say("accuracy", text, accuracy=right)
-    elif not any(isinstance(value, str) for value in true[:1]):
+        talk.say("accuracy", text, accuracy=right)
+    elif not isinstance(true[0], str):
         error = float(np.sqrt(np.mean((true.astype(np.float64) - told) ** 2)))
         text = f"off by {error:.4g} (root mean square): the table has {model.target!r} too."
-        report.say("error", text, root_mean_square_error=error)
+        talk.say("error", text, root_mean_square_error=error)
 
 
 def right_labels(true: np.ndarray, told: np.ndarray) -> np.ndarray:
     """Where a prediction is right: numbers are compared as numbers, and strings as strings."""
     if told.dtype.kind not in "fiub":
         return np.array([str(value) for value in true]) == told.astype(str)
-    return np.array([_number(value) for value in true.tolist()], dtype=object) == told
+    import pandas as pd
+
+    return np.asarray(pd.to_numeric(pd.Series(true), errors="coerce") == told)
 
 
-def _number(value: object) -> object:
-    """A number, if it can be read as one; whole ones stay whole, however large."""
-    for kind in (int, float):
-        try:
-            return kind(value) if isinstance(value, str) else value
-        except ValueError:
-            continue
-    return value
+def report_command(options: Any, talk: Talk) -> None:
+    """A page about a model and a table, for people: read the table, measure, write the page."""
+    from modae.report.api import build
+    from modae.report.page import require_plotly
+
+    check_output(options.out, (".html", ".htm"), (options.data, options.model))
+    require_plotly()
+    shape = image_shape(options.image)
+    if options.rows < 10:
+        raise UserError(f"--rows {options.rows}: ten rows are the least.")
+    check_seed_and_jobs(options)
+    model = ModelFile(options.model)
+    width = int(model.parts.extractor.n_features_in_)
+    if isinstance(shape, tuple) and shape[0] * shape[1] != width:
+        raise UserError(
+            f"--image {options.image}: the modules see {width} columns, and that is not the product."
+        )
+    table = open_table(options.data, header=not options.no_header)
+    target = options.target
+    if target is None and model.target in {*table.kinds, *table.labels}:
+        target = model.target
+    if table.kinds and target is not None:
+        table.require("--target", [target])
+    hint = "; --target says which one is the target"
+    columns, notes = model.columns_in(table, target=target, hint=hint)
+    with talk.stage(f"Reading {table.label}") as advance:
+        remedy = "fill it, or fit the model again with --impute"
+        found = survey(table, columns, model.fills, advance, remedy)
+    X, y = model.framed(found.sample.rows), None
+    if found.y is not None:
+        y = found.y[found.sample.places]
+        known = ~missing_targets(y)
+        if not known.all():
+            notes.append(f"{counted(int((~known).sum()), 'row')} without a target are left out.")
+        X, y = take_rows(X, np.flatnonzero(known)), as_labels(y[known])
+        y = (y.astype(str) if model.has_string_classes else y) if len(y) else None
+    doing = "Measuring" if y is None else "Fitting again to parts of the rows"
+    with talk.stage(f"{doing}, at every diversity"), data_refused(table.label):
+        page = build(
+            model.estimator,
+            X,
+            y,
+            title=options.title or f"{Path(options.model).name} on {Path(table.label).name}",
+            image_shape=shape,
+            n_samples=options.rows,
+            n_jobs=options.jobs,
+            random_state=options.seed,
+        )
+    with named_in_errors(options.out):
+        page.save(options.out)
+    facts, n_bytes = page.facts, Path(options.out).stat().st_size
+    talk.data |= {"model": options.model, "data": table.label}
+    talk.say("read", f"{table.label}: {found.n_rows:,} rows, with {options.model}.")
+    for note in notes:
+        talk.note(note)
+    for sentence in facts["summary"][2:]:
+        talk.say("found", sentence)
+    for number in facts["numbers"]:
+        talk.say("", f"{number['value']} {number['label']}. {number['text']}")
+    text = f"{options.out} ({size(n_bytes)}): open it in a browser; it needs no network."
+    told = {name: facts[name] for name in ("numbers", "summary")}
+    talk.say("written", text, output=options.out, bytes=n_bytes, **told)
+
+
+def image_shape(typed: str) -> Any:
+    """``auto``, ``none``, or a height and a width such as ``28x28``."""
+    if typed in ("auto", "none"):
+        return "auto" if typed == "auto" else None
+    sides = typed.lower().split("x")
+    if len(sides) != 2 or not all(side.isdecimal() and int(side) for side in sides):
+        raise UserError(
+            f"--image {typed}: it must be auto, none, or a height and a width such as 28x28."
+        )
+    return int(sides[0]), int(sides[1])

@@ -34,9 +34,9 @@ def main(out: Path = Path("modae-demo")) -> None:
     print(f"MNIST digits: {N_TRAIN:,} to train, {N_TEST:,} to test. Ten modules of ten components,")
     print("a nearest-neighbour classifier on each, and a vote.\n")
     extractor = LinearModularAutoencoder(10, 10)
-    search = ModularClassifierCV(extractor, n_jobs=-1, random_state=0, rule="best").fit(train, y_train)
-    print_path(search)
     neighbor, bagging = NearestNeighborClassifier(), BaggingAutoencoder(10, 10)
+    search = ModularClassifierCV(extractor, neighbor, scale=False, n_jobs=-1, random_state=0)
+    print_path(search.fit(train, y_train))
     others = {
         "one PCA, 10 components, 1-NN": make_pipeline(PCA(10, random_state=0), neighbor),
         "one PCA, 100 components, 1-NN": make_pipeline(PCA(100, random_state=0), neighbor),
@@ -49,10 +49,24 @@ def main(out: Path = Path("modae-demo")) -> None:
         f"  {'modular, tuned, 1-NN':<32}{1.0 - search.score(test, y_test):9.1%}"
         f"   (diversity {search.best_params_['diversity']})\n"
     )
-    print_certificate(search.best_estimator_.extractor_)
+    best = search.best_estimator_.extractor_
+    print(
+        f"  loss {best.loss_:.6f}, lower bound {best.lower_bound_:.6f}, gap "
+        f"{abs(best.optimality_gap_):.0e} of the variance: {best.attainment_}."
+    )
+    if best.certified_:
+        print("  No ten modules of this size have a smaller loss at this diversity.")
     print("\nPictures:")
-    for path in draw(search, test, out):
-        print(f"  {path}")
+    drawings: dict[str, Any] = {
+        "diversity.png": DiversityPathDisplay.from_estimator(search),
+        "allocation.png": AllocationDisplay.from_estimator(best),
+        "reconstructions.png": ReconstructionDisplay.from_estimator(best, test),
+    }
+    for name, display in drawings.items():
+        with atomic_write(out / name) as file:
+            display.figure_.savefig(file, format="png", dpi=150, bbox_inches="tight")
+        pyplot().close(display.figure_)
+        print(f"  {out / name}")
     page = build(search, train, y_train, title="Handwritten digits", n_jobs=-1)
     print("\nA page about this model, with a slider for diversity: open it in a browser.")
     print(f"  {page.save(out / 'report.html')}")
@@ -67,32 +81,3 @@ def print_path(search: ModularClassifierCV) -> None:
         chosen = "  <- chosen" if place == search.best_index_ else ""
         print(f"  {diversity:9.1f}{member:22.1%}{vote:20.1%}{chosen}")
     print()
-
-
-def print_certificate(model: LinearModularAutoencoder) -> None:
-    """What is proven about the modules."""
-    print(
-        f"  loss {model.loss_:.6f}, lower bound {model.lower_bound_:.6f}, gap "
-        f"{abs(model.optimality_gap_):.0e} of the variance: {model.attainment_}."
-    )
-    if model.certified_:
-        print("  No ten modules of this size have a smaller loss at this diversity.")
-
-
-def draw(search: ModularClassifierCV, images: Any, out: Path) -> list[Path]:
-    """Three pictures: the trade-off, the water-filling, and what single modules see."""
-    extractor = search.best_estimator_.extractor_
-    drawings: dict[str, Any] = {
-        "diversity.png": DiversityPathDisplay.from_estimator(search),
-        "allocation.png": AllocationDisplay.from_estimator(extractor),
-        "reconstructions.png": ReconstructionDisplay.from_estimator(extractor, images),
-    }
-    for name, display in drawings.items():
-        with atomic_write(out / name) as file:
-            display.figure_.savefig(file, format="png", dpi=150, bbox_inches="tight")
-        pyplot().close(display.figure_)
-    return [out / name for name in drawings]
-
-
-if __name__ == "__main__":
-    main()

@@ -38,16 +38,6 @@ def one_line(error: BaseException | str) -> str:
     return " ".join(str(error).split())
 
 
-def json_line(data: object) -> str:
-    """One JSON object; letters that standard output does not have are escaped as JSON wants it."""
-    text = json.dumps(data, ensure_ascii=False)
-    try:
-        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
-    except UnicodeEncodeError:
-        return json.dumps(data)
-    return text
-
-
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The nearest known name, or the first few."""
     from modae.utils.text import listed
@@ -86,7 +76,7 @@ def _verdict(error: BaseException) -> tuple[int, str]:
 
     text = one_line(error)
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED, "Interrupted: nothing was written."
+        return INTERRUPTED, text or "Interrupted: nothing was written."
     if isinstance(error, BrokenPipeError) or getattr(error, "errno", None) == errno.EPIPE:
         return CLOSED, ""
     if isinstance(error, (UserError, ModelFormatError)):
@@ -103,7 +93,7 @@ def _verdict(error: BaseException) -> tuple[int, str]:
         )
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        return ENVIRONMENT, f"{where}{error.strerror or text}."
+        return ENVIRONMENT, f"{where}{error.strerror or text.rstrip('.')}."
     name = type(error).__name__
     advice = "Run again with --debug and report what it prints."
     return BUG, f"this is a bug in modae: {name}: {text} {advice}"
@@ -116,7 +106,7 @@ def _tell(code: int, text: str, as_json: bool) -> None:
         return
     print(f"modae: {text}", file=sys.stderr)
     if as_json:
-        print(json_line({"error": text, "exit_code": code}))
+        print(json.dumps({"error": text, "exit_code": code}))
 
 
 def run(app: Any, arguments: list[str] | None = None) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from shlex import quote
 from typing import Any
 
@@ -13,14 +12,12 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from modae.cli.errors import UserError, data_refused
-from modae.cli.models import NOTES
-from modae.cli.preprocessing import front_steps, make_member, scale_ratio
-from modae.cli.tables import BATCH_BYTES, TypedTable, check_output, named_in_errors, open_table
-from modae.cli.talk import CommandReport, Talk, certificate_text, size, sizes_text
-from modae.cli.training import TrainingData, set_target, survey
-from modae.cli.tuning import judge, tune
+from modae.cli.models import NOTES, say_modules
+from modae.cli.tables import TypedTable, batch_rows, check_output, named_in_errors, open_table
+from modae.cli.talk import Talk, size
+from modae.cli.training import TrainingData, front_steps, scale_ratio, set_target, survey
+from modae.cli.tuning import cross_validated, make_member
 from modae.ensembles.classifier import ModularClassifier
-from modae.ensembles.parts import take_apart
 from modae.ensembles.regressor import ModularRegressor
 from modae.files.api import describe, save
 from modae.linear.autoencoder import LinearModularAutoencoder
@@ -34,10 +31,10 @@ TOO_DIFFERENT = 10.0
 """Ratio of two standard deviations from which on columns are standardised."""
 
 
-def fit_command(options: Any, talk: Talk) -> CommandReport:
+def fit_command(options: Any, talk: Talk) -> None:
     """Read, prepare, fit, judge, save, and say all of it."""
     sizes = check_options(options)
-    report = CommandReport(data={"command": "tune" if options.tune else "fit"})
+    talk.data["command"] = "tune" if options.tune else "fit"
     table = open_table(options.data, header=not options.no_header)
     columns = choose_columns(table, options)
     with talk.stage(f"Reading {table.label}") as advance:
@@ -46,30 +43,28 @@ def fit_command(options: Any, talk: Talk) -> CommandReport:
         set_target(found, options.target, options.task)
     if found.n_rows < 2:
         raise UserError(f"{table.label} has one row: there is nothing to learn from it.")
-    say_read(found, options, report)
-    found.steps = front_steps(found, say_scale(found, options, report), options.impute)
-    say_prepared(found, options, report)
+    prepare(found, options, talk)
     if sizes and sizes[-1] > found.width:
         raise UserError(
             f"--components {sizes[-1]}: there are {found.width} columns; give fewer, such as a third of "
             "them."
         )
-    with data_refused(table.label), warnings_noted(report):
-        model = unfitted(found, options, sizes, talk, report)
-        with fit_rows(found, talk, report, passes=1 if found.y is None else 2) as rows:
-            model.fit(rows, found.y)
-    say_modules(model, report)
+    with data_refused(table.label), warnings_noted(talk):
+        model = unfitted(found, options, sizes)
+        if found.y is not None and (options.tune or not options.no_check):
+            model = cross_validated(model, found, options, sizes, talk)
+        if not hasattr(model, "n_features_in_"):
+            fit(model, found, talk)
     pipeline = Pipeline([*found.steps, ("modules" if found.y is None else "ensemble", model)])
     kept = {"rows", "score", "baseline_score", "tuned_rows", "curve"}
-    notes = {key: value for key, value in report.data.items() if key in kept}
+    notes = {key: value for key, value in talk.data.items() if key in kept}
     notes["impute"] = options.impute
     if found.y is not None:
         notes |= {"target": options.target, "task": "classify" if found.classify else "regress"}
     setattr(pipeline, NOTES, notes)
     with named_in_errors(options.out):
         save(pipeline, options.out)
-    say_saved(found, options, report)
-    return report
+    say_saved(model, found, options, talk)
 
 
 def check_options(options: Any) -> list[int]:
@@ -115,101 +110,84 @@ def choose_columns(table: TypedTable, options: Any) -> ColumnSelection:
     """Features, strings and target; what cannot be used is refused by name."""
     target = options.target
     table.require("--drop", options.drop)
-    if table.names is None:
+    if not table.kinds:
         table.find_target(target)
-        features, strings = None, []
-        n_features = table.width(target)
+        features, strings = None, set()
     else:
         table.require("--target", [] if target is None else [target])
         if target in options.drop:
             raise UserError(f"--target {target} and --drop {target}: leave one of them out.")
         if "" in table.kinds:
             table.notes.append("A column without a name (row numbers?) is left out.")
-        features = tuple(name for name in table.names if name not in {target, "", *options.drop})
-        n_features = len(features)
-        strings = [name for name in features if table.kinds[name] in ("string", "date")]
+        features = tuple(name for name in table.kinds if name not in {target, "", *options.drop})
+        strings = {name for name in features if table.kinds[name] in ("string", "date")}
         table.refuse_strings([name for name in features if not (options.encode and name in strings)])
         if target is not None and table.kinds[target] != "number":
-            strings.append(target)
-    if n_features == 0:
+            strings.add(target)
+    if not (table.width(target) if features is None else features):
         raise UserError(f"{table.label} has no columns to learn from beside the target.")
     return ColumnSelection(features, target, strings=frozenset(strings))
 
 
-def unfitted(
-    found: TrainingData, options: Any, sizes: list[int], talk: Talk, report: CommandReport
-) -> Any:
-    """The modules, or the ensemble on them; tuned or judged, as asked."""
-    width = found.width
-    components = sizes[0] if sizes else max(1, min(10, width // 3))
+def unfitted(found: TrainingData, options: Any, sizes: list[int]) -> Any:
+    """The modules, or the ensemble on them, before they are tuned and fitted."""
+    components = sizes[0] if sizes else max(1, min(10, found.width // 3))
     diversity = 0.5 if options.diversity is None else options.diversity
     extractor = LinearModularAutoencoder(options.modules, components, diversity)
     if found.y is None:
         return extractor.set_params(random_state=options.seed)
     member = make_member(options.estimator, found.classify)
+    if options.tune and not found.classify:
+        raise UserError(
+            f"tuning needs classes, and {options.target!r} is a number: use fit with --diversity."
+        )
     if not found.classify and found.n_rows < getattr(member, "n_neighbors", 0):
         raise UserError(
             f"--estimator {options.estimator}: a target of numbers needs at least {member.n_neighbors} "
             f"rows, and there are {found.n_rows}: add rows, or use --estimator tree."
         )
     kind: Any = ModularClassifier if found.classify else ModularRegressor
-    model = kind(extractor, member, n_jobs=options.jobs, random_state=options.seed)
-    if options.tune:
-        return tune(model, found, options, sizes, talk, report)
-    if not options.no_check:
-        judge(model, found, options, talk, report)
-    return model
+    return kind(extractor, member, n_jobs=options.jobs, random_state=options.seed)
 
 
-@contextmanager
-def fit_rows(found: TrainingData, talk: Talk, report: CommandReport, passes: int) -> Iterator[Any]:
-    """All rows after the steps: in memory where they fit, else batches that are read again."""
+def fit(model: Any, found: TrainingData, talk: Talk) -> None:
+    """Fit to all rows after the steps: in memory where they fit, else batches that are read again."""
     if found.is_whole:
         with talk.stage("Fitting"):
-            yield found.prepared(found.sample.rows)
+            model.fit(found.prepared(found.sample.rows), found.y)
         return
-    report.note("Larger than 128 MB: the table was read again for the fit, batch by batch.")
-    with talk.stage("Fitting", passes * found.n_rows) as advance:
-        size = max(1, BATCH_BYTES // (8 * found.width))
-        yield open_batches(lambda: found.batches(advance), batch_size=size)
+    talk.note("Larger than 128 MB: the table was read again for the fit, batch by batch.")
+    with talk.stage("Fitting", (1 if found.y is None else 2) * found.n_rows) as advance:
+        rows = open_batches(lambda: found.batches(advance), batch_size=batch_rows(found.width))
+        model.fit(rows, found.y)
 
 
 @contextmanager
-def warnings_noted(report: CommandReport) -> Iterator[None]:
+def warnings_noted(talk: Talk) -> Iterator[None]:
     """What libraries warn of while they fit becomes a note."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     for text in dict.fromkeys(" ".join(str(each.message).split()) for each in caught):
-        report.note(text)
+        talk.note(text)
 
 
-def say_read(found: TrainingData, options: Any, report: CommandReport) -> None:
-    """The size of the table, and what the target is."""
-    features = found.columns.features
-    n_columns = found.table.width(options.target) if features is None else len(features)
-    report.say(
-        "read",
-        f"{found.table.label}: {counted(found.n_rows, 'row')}, {counted(n_columns, 'column')}.",
-        data=found.table.label,
-        rows=found.n_rows,
-        columns=n_columns,
-    )
-    if found.y is None:
-        return
-    classes = None
-    if not found.classify:
-        what = f"a number from {found.y.min():g} to {found.y.max():g}"
-    else:
+def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
+    """Fit the steps before the modules; say what the table is, and what becomes of its columns."""
+    table, features = found.table, found.columns.features
+    n_columns = table.width(options.target) if features is None else len(features)
+    sizes = f"{counted(found.n_rows, 'row')}, {counted(n_columns, 'column')}"
+    facts = {"data": table.label, "rows": found.n_rows, "columns": n_columns}
+    talk.say("read", f"{table.label}: {sizes}.", **facts)
+    if found.classify:
         labels, counts = np.unique(found.y, return_counts=True)
         classes = dict(zip(map(str, labels), map(int, counts), strict=True))
         shown = ", ".join(f"{label}: {count}" for label, count in list(classes.items())[:4])
         what = f"{len(classes)} classes ({shown}{', ...' if len(classes) > 4 else ''})"
-    report.say("target", f"{options.target}, {what}.", target=options.target, classes=classes)
-
-
-def say_scale(found: TrainingData, options: Any, report: CommandReport) -> bool:
-    """Whether to standardise, and why."""
+        talk.say("target", f"{options.target}, {what}.", target=options.target, classes=classes)
+    elif found.y is not None:
+        what = f"a number from {found.y.min():g} to {found.y.max():g}"
+        talk.say("target", f"{options.target}, {what}.", target=options.target, classes=None)
     ratio, ends = scale_ratio(found.scaler)
     scale = options.scale == "standard" or (options.scale == "auto" and ratio > TOO_DIFFERENT)
     if options.scale != "auto":
@@ -218,59 +196,38 @@ def say_scale(found: TrainingData, options: Any, report: CommandReport) -> bool:
         why = "the columns do not vary"
     else:
         why = f"the deviations of the columns differ {ratio:,.0f}-fold{f' ({ends})' if scale else ''}"
-    answer = "yes" if scale else "no"
-    report.say("scaled", f"{answer}: {why}.", scaled=scale, scale_ratio=ratio)
-    return scale
-
-
-def say_prepared(found: TrainingData, options: Any, report: CommandReport) -> None:
-    """What became of strings and of missing values, and notes on the table."""
+    talk.say("scaled", f"{'yes' if scale else 'no'}: {why}.", scaled=scale, scale_ratio=ratio)
+    found.steps = front_steps(found, scale, options.impute)
     if found.categories:
-        width, n_columns = found.width, counted(len(found.categories), "column")
-        report.say("encoded", f"{n_columns} of strings; {width} columns now.", width=width)
+        encoded = f"{counted(len(found.categories), 'column')} of strings"
+        talk.say("encoded", f"{encoded}; {found.width} columns now.", width=found.width)
     for name, strings in found.categories.items():
         if len(strings) == found.n_rows:
-            report.note(f"Column {name!r} has another string in every row: if it is an id, --drop it.")
+            talk.note(f"Column {name!r} has another string in every row: if it is an id, --drop it.")
     if options.impute:
         missing = found.n_missing
-        report.say("imputed", f"{counted(missing, 'missing value')}, by the median.", imputed=missing)
-    for note in found.table.notes:
-        report.note(note)
+        talk.say("imputed", f"{counted(missing, 'missing value')}, by the median.", imputed=missing)
+    for note in table.notes:
+        talk.note(note)
 
 
-def say_modules(model: Any, report: CommandReport) -> None:
-    """Sizes, certificate, and what the modules explain."""
-    parts = take_apart(model)
-    extractor = parts.extractor
-    numbers = {
-        "modules": int(extractor.n_modules),
-        "components": int(extractor.n_components_),
-        "diversity": parts.diversity,
-        "loss": float(extractor.loss_),
-        "lower_bound": float(extractor.lower_bound_),
-        "optimality_gap": float(extractor.optimality_gap_),
-    }
-    member = "" if parts.ensemble is None else type(parts.ensemble.estimators_[0]).__name__
-    report.say("model", sizes_text(numbers | {"member": member}))
-    report.say("certificate", certificate_text(extractor), **numbers)
-    if parts.ensemble is None:
-        explained = extractor.explained_variance_ratio_of_mean_
-        report.say("explains", f"{percent(explained)} of the variance.", explained=explained)
-
-
-def say_saved(found: TrainingData, options: Any, report: CommandReport) -> None:
-    """Where the model is, and what to type next."""
-    rows = "; it holds rows of the training data" if describe(options.out)["holds_rows"] else ""
-    n_bytes = Path(options.out).stat().st_size
-    text = f"{options.out} ({size(n_bytes)}){rows}."
-    report.say("saved", text, model=options.out, bytes=n_bytes, holds_rows=bool(rows))
+def say_saved(model: Any, found: TrainingData, options: Any, talk: Talk) -> None:
+    """What the model is, where it is, and what to type next."""
+    told = describe(options.out)
+    say_modules(told["summary"]["model"], talk)
+    if found.y is None:
+        explained = model.explained_variance_ratio_of_mean_
+        talk.say("explains", f"{percent(explained)} of the variance.", explained=explained)
+    rows = "; it holds rows of the training data" if told["holds_rows"] else ""
+    facts = {"model": options.out, "bytes": told["bytes"], "holds_rows": told["holds_rows"]}
+    talk.say("saved", f"{options.out} ({size(told['bytes'])}){rows}.", **facts)
     same = "".join(f" --{flag}" for flag in ("encode", "impute") if getattr(options, flag))
     same += "".join(f" --drop {quote(name)}" for name in options.drop)
     out, data = quote(options.out), quote(options.data)
-    report.next(f"modae transform {out} NEW.csv -o features.parquet")
+    talk.next(f"modae transform {out} NEW.csv -o features.parquet")
     if found.y is not None:
-        report.next(f"modae predict {out} NEW.csv -o predictions.csv")
+        talk.next(f"modae predict {out} NEW.csv -o predictions.csv")
         if not options.tune and found.classify:
-            report.next(f"modae tune {data} --target {quote(options.target)} -o {out}{same}")
+            talk.next(f"modae tune {data} --target {quote(options.target)} -o {out}{same}")
     if options.data != "-":
-        report.next(f"modae report {out} {data} -o report.html")
+        talk.next(f"modae report {out} {data} -o report.html")

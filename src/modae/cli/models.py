@@ -1,71 +1,64 @@
-"""A model file as the commands see it: steps, modules or an ensemble at the end, and its columns."""
+"""A model file as the commands see it: what it is fitted to, what it holds, and ONNX for others."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 
 from modae.cli.errors import UserError, one_line
-from modae.cli.preprocessing import CATEGORIES
 from modae.cli.tables import TypedTable, check_output
-from modae.cli.talk import CommandReport, Talk, size
-from modae.ensembles.parts import ModelParts, take_apart
-from modae.files.api import load
+from modae.cli.talk import Talk, size
+from modae.cli.training import CATEGORIES
+from modae.ensembles.parts import take_apart
+from modae.files.api import describe, load
 from modae.sources.source import ColumnSelection
-from modae.utils.text import listed
+from modae.utils.text import bounded_loss, closeness, counted, listed, percent
 
 NOTES = "table_"
 """Attribute of a Pipeline with what only the command line knows: the target's name, how many rows."""
 
 
-@dataclass(frozen=True, eq=False)
 class ModelFile:
-    """A fitted model and where it came from."""
+    """A fitted model of modules and what it expects of a table.
 
-    path: str
-    estimator: Any
-    parts: ModelParts
-    notes: dict[str, Any]
+    ``first`` is the step that meets the table, ``names`` are those of the columns it was fitted to, if
+    they had any; ``fills`` says whether a step may fill missing values (ours says so, of others we do
+    not know), ``categories`` are the strings of each column that our own encoder knows.
+    """
 
-    @property
-    def first(self) -> Any:
-        """The step that meets the table."""
-        return self.parts.steps[0] if self.parts.steps else self.parts.last
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Names of the columns that it was fitted to, if they had any."""
+    def __init__(self, path: str) -> None:
+        _check_is_file(path)
+        self.path, self.estimator = path, load(path)
+        if type(self.estimator).__name__ == "StreamCheckpoint":
+            raise UserError(
+                f"{path} is the checkpoint of a fit that has not ended ({self.estimator.n_rows:,} rows "
+                "so far), not a model: call modae.fit_stream with the same source and checkpoint in "
+                "Python to go on."
+            )
+        try:
+            self.parts = take_apart(self.estimator)
+        except NotFittedError:
+            raise UserError(f"{path}: this model is not fitted: fit it, and save it again.") from None
+        except TypeError as error:
+            raise UserError(f"{path}: {one_line(error)}") from None
+        self.first = self.parts.steps[0] if self.parts.steps else self.parts.last
         names = getattr(self.first, "feature_names_in_", None)
-        return None if names is None else tuple(map(str, names))
-
-    @property
-    def target(self) -> str | None:
-        """Name of the target column."""
-        return self.notes.get("target")
-
-    @property
-    def has_string_classes(self) -> bool:
-        """Whether it tells classes apart that are strings."""
+        self.names = None if names is None else tuple(map(str, names))
+        notes = getattr(self.estimator, NOTES, {})
+        self.notes: dict[str, Any] = notes if isinstance(notes, dict) else {}
+        self.target: str | None = self.notes.get("target")
+        self.fills = bool(self.notes.get("impute", isinstance(self.first, ColumnTransformer)))
         classes = getattr(self.parts.last, "classes_", None)
-        return classes is not None and classes.dtype.kind in "OU"
-
-    @property
-    def fills(self) -> bool:
-        """Whether a step may fill missing values: ours says so, of others we do not know."""
-        return bool(self.notes.get("impute", isinstance(self.first, ColumnTransformer)))
-
-    @property
-    def categories(self) -> dict[str, list[str]]:
-        """The strings of each column of strings that our own encoder knows."""
-        parts = getattr(self.first, "named_transformers_", {})
-        if CATEGORIES not in parts:
-            return {}
-        columns = next(columns for name, _, columns in self.first.transformers_ if name == CATEGORIES)
-        return dict(zip(columns, map(list, parts[CATEGORIES][-1].categories_), strict=True))
+        self.has_string_classes = classes is not None and classes.dtype.kind in "OU"
+        self.categories: dict[str, list[str]] = {}
+        for name, part, columns in getattr(self.first, "transformers_", []):
+            if name == CATEGORIES:
+                known = map(list, part[-1].categories_)
+                self.categories = dict(zip(columns, known, strict=True))
 
     def framed(self, rows: Any) -> Any:
         """Rows of a table with names if the model was fitted to names, and without if not."""
@@ -77,89 +70,68 @@ class ModelFile:
             return pd.DataFrame(rows, columns=list(self.names))
         return rows
 
-    def columns_in(self, table: TypedTable, *, keep: Any = ()) -> tuple[ColumnSelection, list[str]]:
-        """The columns of a table for this model, in its order, and remarks on the others."""
-        n_features = int(self.first.n_features_in_)
+    def columns_in(
+        self, table: TypedTable, *, keep: Any = (), target: str | None = None, hint: str = ""
+    ) -> tuple[ColumnSelection, list[str]]:
+        """The columns of a table for this model, in its order, and remarks on the others.
+
+        The classes decide whether the target is read as strings, not what new rows have.
+        """
         table.require("--keep", keep)
-        same = "give the same columns in the same order."
-        if table.names is None:
-            if table.width() != n_features:
+        names, notes, others = self.names, [], {self.target, target, *keep}
+        if not table.kinds or names is None:
+            table.find_target(None if table.kinds else target)
+            names = tuple(name for name in table.kinds if name not in others)
+            width = len(names) if table.kinds else table.width(target)
+            fitted = int(self.first.n_features_in_)
+            if width != fitted:
+                beside = "" if target is None else " beside the target"
                 raise UserError(
-                    f"{table.label} has {table.width()} columns, and {self.path} was fitted to "
-                    f"{n_features}: {same}"
+                    f"{table.label} has {width} columns{beside}, and {self.path} was fitted to {fitted}"
+                    f"{'' if self.names else ' without names'}: give the same columns in the same "
+                    f"order{hint}."
                 )
-            notes = (
-                [] if self.names is None else ["The columns have no names; they were taken in order."]
-            )
-            return ColumnSelection(), notes
-        if self.names is None:
-            left = tuple(name for name in table.names if name != self.target and name not in keep)
-            if len(left) != n_features:
-                raise UserError(
-                    f"{table.label} has {len(left)} columns, and {self.path} was fitted to {n_features} "
-                    f"without names: {same}"
-                )
-            return ColumnSelection(left, kept=tuple(keep)), []
-        missing = [name for name in self.names if name not in table.names]
+        if not table.kinds:
+            in_order = "The columns have no names; they were taken in order."
+            return ColumnSelection(target=target), [in_order] if self.names else []
+        missing = [name for name in names if name not in table.kinds]
         if missing:
             raise UserError(
                 f"{table.label} lacks {listed(missing)}, which {self.path} was fitted to: add or rename "
                 "it."
             )
-        extra = [name for name in table.names if name not in self.names and name not in keep]
-        ignored = [name for name in extra if name != self.target]
-        notes = [f"Not used: {listed(ignored)}."] if ignored else []
-        if [name for name in table.names if name in self.names] != list(self.names):
+        ignored = [name for name in table.kinds if name not in {*names, *others}]
+        if ignored:
+            notes.append(f"Not used: {listed(ignored)}.")
+        if [name for name in table.kinds if name in names] != list(names):
             notes.append("The columns are in another order than in the fit; they were found by name.")
         strings = set(self.categories)
         if not strings and "impute" not in self.notes and isinstance(self.first, ColumnTransformer):
-            strings = {name for name in self.names if table.kinds[name] == "string"}
+            strings = {name for name in names if table.kinds[name] == "string"}
         if table.source.kind == "CSV":
-            strings.update(set(keep) - set(self.names))  # as they are written
+            strings.update(set(keep) - set(names))  # as they are written
         else:
             wrong = f"{self.path} was fitted to numbers there: correct it"
-            table.refuse_strings([name for name in self.names if name not in strings], wrong)
-        return ColumnSelection(self.names, kept=tuple(keep), strings=frozenset(strings)), notes
-
-    def reads_target_as_strings(self, table: TypedTable, target: str) -> bool:
-        """Whether the target is read as strings: the classes decide, not what new rows have."""
-        return self.has_string_classes or table.kinds[target] != "number"
+            table.refuse_strings([name for name in names if name not in strings], wrong)
+        if target is not None and (self.has_string_classes or table.kinds[target] != "number"):
+            strings.add(target)
+        return ColumnSelection(names, target, kept=tuple(keep), strings=frozenset(strings)), notes
 
 
-def load_model(path: str) -> ModelFile:
-    """Load and look at it: it must be a fitted model of modules."""
+def _check_is_file(path: str) -> None:
     if not Path(path).exists():
         raise UserError(f"{path}: there is no such file.")
     if Path(path).is_dir():
         raise UserError(f"{path} is a folder, not a model.")
-    estimator = load(path)
-    if type(estimator).__name__ == "StreamCheckpoint":
-        raise UserError(f"{path} {checkpoint_text(estimator.n_rows)}")
-    try:
-        parts = take_apart(estimator)
-    except NotFittedError:
-        raise UserError(f"{path}: this model is not fitted: fit it, and save it again.") from None
-    except TypeError as error:
-        raise UserError(f"{path}: {one_line(error)}") from None
-    notes = getattr(estimator, NOTES, {})
-    return ModelFile(path, estimator, parts, notes if isinstance(notes, dict) else {})
 
 
-def checkpoint_text(n_rows: int) -> str:
-    """What the checkpoint of a streamed fit is, and how to go on."""
-    return (
-        f"is the checkpoint of a fit that has not ended ({n_rows:,} rows so far), not a model: call "
-        "modae.fit_stream with the same source and checkpoint in Python to go on."
-    )
-
-
-def export_command(options: Any, talk: Talk) -> CommandReport:
+def export_command(options: Any, talk: Talk) -> None:
     """``modae export``: write the model as ONNX; what ONNX cannot say is refused."""
     from modae.onnx.api import export_onnx
 
     path, out = options.model, options.out
     check_output(out, (".onnx",), (path,))
-    model = load_model(path)
+    model = ModelFile(path)
     try:
         export_onnx(model.estimator, out)
     except (TypeError, ValueError) as error:
@@ -171,6 +143,73 @@ def export_command(options: Any, talk: Talk) -> CommandReport:
             )
         raise UserError(f"{path} cannot be written as ONNX: {why}") from error
     n_bytes = Path(out).stat().st_size
-    report = CommandReport(data={"command": "export", "model": path})
-    report.say("written", f"{out} ({size(n_bytes)}): float32 rows in 'X'.", output=out, bytes=n_bytes)
-    return report
+    talk.data["model"] = path
+    talk.say("written", f"{out} ({size(n_bytes)}): float32 rows in 'X'.", output=out, bytes=n_bytes)
+
+
+def info_command(options: Any, talk: Talk) -> None:
+    """``modae info``: class, sizes, certificate, columns, target, versions. Only the header is read."""
+    path = options.model
+    _check_is_file(path)
+    told = describe(path)
+    summary = told["summary"]
+    about = {name: value for name, value in told.items() if name not in ("notes", "summary")}
+    talk.say("file", f"{path}, {size(told['bytes'])}.", **about)
+    if told["class"] == "StreamCheckpoint":
+        rows = summary.get("model", {}).get("rows")
+        so_far = "" if rows is None else f", {counted(rows, 'row')} so far"
+        talk.say("checkpoint", f"a fit of fit_stream that has not ended{so_far}.", rows=rows)
+        talk.say("go on", "modae.fit_stream with the same source and checkpoint, in Python.")
+    elif not summary.get("fitted", True):
+        raise UserError(f"{path}: this model is not fitted: fit it, and save it again.")
+    else:
+        say_table(summary, talk)
+        say_modules(summary.get("model", {}), talk)
+    libraries = ", ".join(f"{name} {version}" for name, version in told["libraries"].items())
+    talk.say("written by", f"modae {told['modae']}, {libraries}.")
+    rows = "yes: share it as you would share them" if told["holds_rows"] else "none"
+    talk.say("rows in it", f"{rows}.")
+
+
+def say_table(summary: dict[str, Any], talk: Talk) -> None:
+    """Steps, columns and target, as far as the header tells."""
+    notes = summary.get("notes", {})
+    steps = [f"{name} ({kind})" for name, kind in summary.get("steps", [])]
+    talk.say("steps", f"{', then '.join(steps)}.", steps=steps)
+    n_features, names = summary.get("n_features"), summary.get("feature_names")
+    shown = "without names" if names is None else listed(names)
+    fitted = f", fitted to {counted(notes['rows'], 'row')}" if "rows" in notes else ""
+    talk.say("columns", f"{n_features}: {shown}{fitted}.", columns=n_features, names=names)
+    if not summary.get("predicts"):
+        talk.say("target", "none: it gives features only.", target=None)
+        return
+    target, classes = notes.get("target"), summary.get("classes")
+    kind = "a number" if classes is None else f"{counted(len(classes), 'class')}: {listed(classes)}"
+    talk.say("target", f"{target or 'without a name'}, {kind}.", target=target, classes=classes)
+    if {"score", "baseline_score"} <= set(notes):
+        scores = {name: notes[name] for name in ("score", "baseline_score")}
+        ours, plain = (f"R2 {x:.3f}" if classes is None else percent(x) for x in scores.values())
+        text = f"{ours} when it was fitted; plain PCA and one member: {plain}."
+        talk.say("fit" if classes is None else "accuracy", text, **scores)
+
+
+def say_modules(model: dict[str, Any], talk: Talk) -> None:
+    """How many modules of what size, what votes on them, and how good they are among all possible ones.
+
+    The numbers are those in the header of a file.
+    """
+    if {"modules", "components"} <= set(model):
+        sizes: dict[str, Any] = {
+            name: model.get(name) for name in ("modules", "components", "diversity")
+        }
+        text = f"{sizes['modules']} modules of {counted(sizes['components'], 'component')}"
+        text += "" if sizes["diversity"] is None else f", diversity {sizes['diversity']:g}"
+        text += f", a {model['member']} on each" if model.get("member") else ""
+        talk.say("model", f"{text}.", **sizes)
+    certificate = model.get("certificate")
+    if certificate:
+        fitted = SimpleNamespace(**{f"{name}_": value for name, value in certificate.items()})
+        loss, bound = bounded_loss(fitted)
+        numbers = {name: certificate[name] for name in ("loss", "lower_bound", "optimality_gap")}
+        text = f"loss {loss}, no modules reach less than {bound}: {closeness(fitted)}."
+        talk.say("certificate", text, **numbers)

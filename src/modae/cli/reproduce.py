@@ -14,8 +14,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from modae.cli.errors import ENVIRONMENT, INTERRUPTED, MISTAKE, UserError
+from modae.cli.errors import UserError
 from modae.cli.tables import check_output
+from modae.cli.talk import plain
 from modae.report.page import require_plotly
 from modae.reproduction.claims import DIFFERS, REPRODUCED, Verdict, counts
 from modae.reproduction.page import make_page
@@ -38,69 +39,41 @@ def reproduce_command(
     page: str | None = None,
 ) -> int:
     """Run, print, and return the exit code: 1 if a claim that was reproduced stopped holding."""
-    errors, console, start = Console(stderr=True), Console(), perf_counter()
+    console, start = Console(), perf_counter()
     setting = Setting(out, full, source, jobs)
-    try:
-        _check_typed(names, setting, page)
-        try:
-            setting.measured_folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OSError(f"--out {out}: nothing can be written there ({error.strerror}).") from error
-        verdicts = run(names, setting, fresh, page, errors)
-    except UserError as mistake:
-        _say(errors, str(mistake))
-        return MISTAKE
-    except KeyboardInterrupt:
-        again = "The same command, without --fresh," if fresh else "The same command"
-        _say(errors, f"\nInterrupted. {again} goes on where this one stopped.")
-        return INTERRUPTED
-    except (OSError, ImportError) as error:
-        _say(errors, str(error))
-        return ENVIRONMENT
-    show(verdicts, names, out, console)
-    _say(console, f"{perf_counter() - start:.0f} s. Pictures and numbers are in {out}/")
-    if page is not None:
-        _say(console, f"The page is {page}: open it in a browser; it needs no network.")
-    return int(any(verdict.stopped_holding for verdict in verdicts))
-
-
-def _check_typed(names: Sequence[str], setting: Setting, page: str | None) -> None:
-    """Refuse before hours of work what is wrong with what was typed."""
     unknown = [name for name in names if name not in PARTS]
-    if setting.n_jobs == 0:
+    if jobs == 0:
         raise UserError("--jobs must not be 0: give a number of cores, or -1 for all.")
     if unknown:
         raise UserError(f"There is no part {unknown[0]!r}. Parts are: {', '.join(PARTS)}.")
     try:
         check_source(list(names or PARTS), setting)
     except (ValueError, FileNotFoundError, NotADirectoryError) as error:
-        raise UserError(f"--source {setting.source}: {error}") from error
+        raise UserError(f"--source {source}: {error}") from error
     except (OSError, ImportError):
         pass  # not a mistake: said when the work begins
     if page is not None:
-        try:
-            check_output(page, (".html", ".htm"), ())
-        except UserError as mistake:
-            raise UserError(str(mistake).replace("-o ", "--report ", 1)) from mistake
-        except OSError as error:
-            raise UserError(
-                f"--report {page}: nothing can be written there ({error.strerror})."
-            ) from error
-
-
-def _say(console: Console, text: str) -> None:
-    """One line, however long: a path must not be cut."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+        check_output(page, (".html", ".htm"), option="--report")
+        require_plotly()
+    setting.measured_folder.mkdir(parents=True, exist_ok=True)
+    try:
+        verdicts = run(names, setting, fresh, page, Console(stderr=True))
+    except KeyboardInterrupt:
+        again = "The same command, without --fresh," if fresh else "The same command"
+        raise KeyboardInterrupt(f"Interrupted. {again} goes on where this one stopped.") from None
+    show(verdicts, names, out, console)
+    plain(console, f"{perf_counter() - start:.0f} s. Pictures and numbers are in {out}/")
+    if page is not None:
+        plain(console, f"The page is {page}: open it in a browser; it needs no network.")
+    return int(any(verdict.stopped_holding for verdict in verdicts))
 
 
 def run(
     names: Sequence[str], setting: Setting, fresh: bool, page: str | None, errors: Console
 ) -> list[Verdict]:
     """Run with a status line on a terminal, and with one line for each step elsewhere."""
-    if page is not None:
-        require_plotly()
     with errors.status("Starting") if errors.is_terminal else nullcontext() as status:
-        tell = partial(_say, errors) if status is None else lambda text: status.update(escape(text))
+        tell = partial(plain, errors) if status is None else lambda text: status.update(escape(text))
         told = replace(setting, tell=tell)
         verdicts = reproduce(names, told, fresh=fresh)
         if page is not None:
@@ -117,11 +90,11 @@ def show(verdicts: Sequence[Verdict], names: Sequence[str], out: Path, console: 
     console.print(verdict_table(verdicts))
     for verdict in verdicts:
         if verdict.stopped_holding:
-            _say(console, f"{verdict.claim.name} was reproduced before, and is not now.")
+            plain(console, f"{verdict.claim.name} was reproduced before, and is not now.")
         elif verdict.verdict == DIFFERS:
-            _say(console, f"{verdict.claim.name} differs.")
+            plain(console, f"{verdict.claim.name} differs.")
     counted = ", ".join(f"{word}: {count}" for word, count in counts(verdicts).items())
-    _say(console, f"Claims: {len(verdicts)}. {counted}.")
+    plain(console, f"Claims: {len(verdicts)}. {counted}.")
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> Table:

@@ -47,11 +47,6 @@ class TypedTable:
     labels: dict[str, np.ndarray] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Names of the columns, if they have any."""
-        return tuple(self.kinds) or None
-
     def place(self, row: int) -> str:
         """Where a row is, counted from 1; in text the line too, for that is what an editor shows."""
         line_of = getattr(self.source, "line_of", None)
@@ -109,27 +104,25 @@ class TypedTable:
         numbers = [name for name in features if name not in columns.strings]
         kept = tuple(dict.fromkeys((*categories, *columns.kept)))
         selection = replace(columns, features=tuple(numbers), kept=kept, exact=False)
-        size = max(1, BATCH_BYTES // (8 * max(1, len(features))))
-        for batch in Batches(self.source, selection, size):
+        for batch in Batches(self.source, selection, batch_rows(len(features))):
             rows = pd.DataFrame(batch.rows, columns=numbers)
             for name in categories:
                 values = [value or None for value in batch.kept[name].to_pylist()]
                 rows[name] = pd.Series(values, dtype=object)
             rows = rows[list(features)] if categories else rows
+            target = batch.target
+            if target is not None and str(target.type).startswith("decimal"):
+                target = target.cast("float64")
+            target = None if target is None else as_numpy(target)
             kept_columns = {name: batch.kept[name] for name in columns.kept}
-            yield replace(batch, rows=rows, target=_plain(batch.target), kept=kept_columns)
+            yield replace(batch, rows=rows, target=target, kept=kept_columns)
 
     def _slices(self, target: str | None) -> Iterator[Batch]:
-        rows: Any = self.source
+        rows, size = self.source, batch_rows(self.source.shape[1])
         labels, column = self.find_target(target)
-        size = max(1, BATCH_BYTES // (8 * max(1, rows.shape[1])))
         if column is not None:
-
-            def without_target() -> Iterator[np.ndarray]:
-                for start in range(0, self.source.shape[0], size):
-                    yield np.delete(self.source[start : start + size], column, axis=1)
-
-            rows = without_target
+            starts = range(0, rows.shape[0], size)
+            rows = (np.delete(self.source[start : start + size], column, axis=1) for start in starts)
         for batch in open_batches(rows, batch_size=size):
             yield replace(batch, target=None if labels is None else labels[batch.start : batch.stop])
 
@@ -159,16 +152,9 @@ class TypedTable:
         return np.asarray(self.source[:, column]), column
 
 
-def _plain(target: Any) -> np.ndarray | None:
-    """A target of pyarrow in NumPy: truths are 1 and 0, decimals and columns without values floats."""
-    if target is None:
-        return None
-    kind = str(target.type)
-    if kind == "bool":
-        target = target.cast("int64")
-    elif kind == "null" or kind.startswith("decimal"):
-        target = target.cast("float64")
-    return as_numpy(target)
+def batch_rows(n_columns: int) -> int:
+    """How many rows make a batch."""
+    return max(1, BATCH_BYTES // (8 * max(1, n_columns)))
 
 
 def open_table(typed: str, *, header: bool = True) -> TypedTable:
@@ -235,19 +221,21 @@ def _standard_input() -> Path:
     return Path(file.name)
 
 
-def check_output(typed: str, endings: tuple[str, ...], inputs: tuple[str, ...]) -> None:
+def check_output(
+    typed: str, endings: tuple[str, ...], inputs: tuple[str, ...] = (), option: str = "-o"
+) -> None:
     """Refuse before hours of work what would fail after them."""
     if typed == "-" and ".csv" in endings:
         return
-    path = Path(typed)
+    path, option = Path(typed), f"{option} {typed}"
     if path.suffix.lower() not in endings:
-        raise UserError(f"-o {typed}: the name must end in {' or '.join(endings)}.")
+        raise UserError(f"{option}: the name must end in {' or '.join(endings)}.")
     if not path.parent.is_dir():
-        raise UserError(f"-o {typed}: there is no folder {str(path.parent)!r}: make it first.")
+        raise UserError(f"{option}: there is no folder {str(path.parent)!r}: make it first.")
     if path.exists() and not path.is_file():
-        raise UserError(f"-o {typed}: it exists and is not a file: choose another name.")
+        raise UserError(f"{option}: it exists and is not a file: choose another name.")
     if any(path.exists() and Path(given).exists() and path.samefile(given) for given in inputs):
-        raise UserError(f"-o {typed}: this is the input: choose another name.")
+        raise UserError(f"{option}: this is the input: choose another name.")
     if not os.access(path.parent, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path.parent))
 

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from rich.console import Console
+from rich.filesize import decimal
 from rich.text import Text
-
-from modae.cli.errors import json_line
-from modae.utils.text import bounded_loss, closeness, counted
 
 WIDTH = 80
 INDENT = 13
 
+size = partial(decimal, precision=0)
+"""A number of bytes that people can read."""
 
-@dataclass
-class CommandReport:
-    """What a command did: lines with a label in front, what to type next, and the same as data."""
 
-    lines: list[tuple[str, str]] = field(default_factory=list)
-    data: dict[str, Any] = field(default_factory=dict)
-    following: list[str] = field(default_factory=list)
+class Talk:
+    """What a command says: progress on stderr, and a report on stdout, or on stderr if data are there.
+
+    ``lines`` have a label in front, ``following`` is what to type next, ``data`` the same as both for
+    machines.
+    """
+
+    def __init__(
+        self, *, quiet: bool = False, as_json: bool = False, data_on_stdout: bool = False, **data: Any
+    ) -> None:
+        self.quiet, self.as_json, self.data = quiet, as_json, data
+        self.lines: list[tuple[str, str]] = []
+        self.following: list[str] = []
+        self.errors = Console(stderr=True)
+        self.out = self.errors if data_on_stdout else Console()
 
     def say(self, label: str, text: str, **data: Any) -> None:
         """A line; ``data`` goes into the JSON object."""
@@ -43,27 +53,12 @@ class CommandReport:
         self.following.append(command)
         self.data.setdefault("next", []).append(command)
 
-
-class Talk:
-    """Where to say what: progress on stderr, the report on stdout, or on stderr if data are there."""
-
-    def __init__(
-        self, *, quiet: bool = False, as_json: bool = False, data_on_stdout: bool = False
-    ) -> None:
-        self.quiet, self.as_json = quiet, as_json
-        self.errors = Console(stderr=True)
-        self.out = self.errors if data_on_stdout else Console()
-
-    @property
-    def shows_progress(self) -> bool:
-        """Whether a bar makes sense."""
-        return self.errors.is_terminal and not (self.quiet or self.as_json)
-
     @contextmanager
     def stage(self, text: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
         """A function to call with the number of rows that were done; a bar, or one plain line."""
-        if not self.shows_progress:
-            if not (self.quiet or self.as_json):
+        silent = self.quiet or self.as_json
+        if silent or not self.errors.is_terminal:
+            if not silent:
                 plain(self.errors, f"{text} ...")
             yield lambda rows: None
             return
@@ -77,13 +72,25 @@ class Talk:
             task = bar.add_task(text, total=total)
             yield lambda rows: bar.advance(task, rows)
 
-    def show(self, report: CommandReport) -> None:
+    def show(self) -> None:
         """The report as lines of at most 80 columns, or as one JSON object."""
         if self.as_json:
-            sys.stdout.write(json_line(report.data) + "\n")
+            sys.stdout.write(json.dumps(self.data) + "\n")
         elif not self.quiet:
-            for line in rendered(report):
+            for line in self._rendered():
                 self.out.print(line, soft_wrap=True, highlight=False)
+
+    def _rendered(self) -> Iterator[Text]:
+        """The lines of the report; text hangs in a column of its own."""
+        for label, text in self.lines:
+            head = Text(f"{label:<{INDENT}}", style="bold" if label else "")
+            for piece in (piece for part in text.split("\n") for piece in _wrapped(part)):
+                yield head + Text(piece)
+                head = Text(" " * INDENT)
+        head = Text(f"\n{'Next:':<{INDENT}}", style="bold")
+        for command in self.following:
+            yield head + Text(command, style="cyan")
+            head = Text(" " * INDENT)
 
 
 def plain(console: Console, text: str) -> None:
@@ -91,46 +98,8 @@ def plain(console: Console, text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def rendered(report: CommandReport) -> list[Text]:
-    """The lines of a report; text hangs in a column of its own."""
-    lines = []
-    for label, text in report.lines:
-        wrapped = [piece for part in text.split("\n") for piece in _wrapped(part)]
-        head = Text(f"{label:<{INDENT}}", style="bold" if label else "")
-        lines.append(head + Text(wrapped[0]))
-        lines.extend(Text(" " * INDENT + piece) for piece in wrapped[1:])
-    if report.following:
-        lines.append(Text())
-        starts = ["Next:", *[""] * (len(report.following) - 1)]
-        for start, command in zip(starts, report.following, strict=True):
-            lines.append(Text(f"{start:<{INDENT}}", style="bold") + Text(command, style="cyan"))
-    return lines
-
-
 def _wrapped(text: str) -> list[str]:
     """Wrapped, unless it is a row of a table, which begins with a space and was laid out by hand."""
     if text.startswith(" ") or not text:
         return [text.removeprefix(" ")]
     return textwrap.wrap(text, WIDTH - INDENT, break_long_words=False, break_on_hyphens=False)
-
-
-def size(n_bytes: float) -> str:
-    """A size that people can read."""
-    for unit in ("bytes", "kB", "MB"):
-        if n_bytes < 1000:
-            return f"{n_bytes:.0f} {unit}"
-        n_bytes /= 1000
-    return f"{n_bytes:.1f} GB"
-
-
-def sizes_text(model: dict[str, Any]) -> str:
-    """How many modules of what size, and what votes on them."""
-    text = f"{model['modules']} modules of {counted(model['components'], 'component')}"
-    text += "" if model.get("diversity") is None else f", diversity {model['diversity']:g}"
-    return f"{text}, a {model['member']} on each." if model.get("member") else f"{text}."
-
-
-def certificate_text(model: Any) -> str:
-    """How good modules are among all possible ones, by ``loss_``, ``lower_bound_`` and so on."""
-    loss, bound = bounded_loss(model)
-    return f"loss {loss}, no modules reach less than {bound}: {closeness(model)}."

@@ -7,18 +7,23 @@ sample is random rows, of a number that bounded memory holds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse, vstack
-from sklearn.preprocessing import StandardScaler
+from scipy.sparse import issparse
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from modae.cli.errors import UserError
 from modae.cli.tables import TypedTable
+from modae.data.validation import take_rows
 from modae.ensembles.votes import stratified
 from modae.sources.batch import Batch
-from modae.sources.frames import missing_in
+from modae.sources.frames import joined, missing_in
 from modae.sources.source import ColumnSelection
 from modae.utils.text import listed
 
@@ -30,6 +35,9 @@ MOST_CATEGORIES = 1000
 
 MOST_CLASSES = 50
 """Whole numbers with more different values than this are a quantity, unless --task says otherwise."""
+
+CATEGORIES = "categories"
+"""The name of the part that encodes; a model is asked for it to know which columns are strings."""
 
 
 class Sample:
@@ -48,21 +56,20 @@ class Sample:
     def add(self, rows: Any, start: int) -> None:
         """Take the next rows; ``start`` is the index of the first one."""
         places = np.arange(start, start + rows.shape[0])
-        self._keep(places, self._rng.random(len(places)), rows)
-        while self._bytes > self.limit and sum(len(places) for places, *_ in self._parts) > 1:
-            self.limit = self.limit // 4 if self.share == 1.0 else self.limit
-            self.share /= 2
-            parts, self._parts, self._bytes = self._parts, [], 0
-            for part in parts:
-                self._keep(*part)
-
-    def _keep(self, places: np.ndarray, draws: np.ndarray, rows: Any) -> None:
-        kept = draws < self.share
-        if not kept.all():  # a copy, so that the memory of the others is freed
-            places, draws, rows = places[kept], draws[kept], rows[kept]
-        if len(places):
-            self._parts.append((places, draws, rows))
-            self._bytes += _bytes(rows)
+        waiting = [(places, self._rng.random(len(places)), rows)]
+        while waiting:
+            for places, draws, part in waiting:
+                kept = draws < self.share
+                if not kept.all():  # a copy, so that the memory of the others is freed
+                    places, draws, part = places[kept], draws[kept], part[kept]
+                if len(places):
+                    self._parts.append((places, draws, part))
+                    self._bytes += _bytes(part)
+            waiting = []
+            if self._bytes > self.limit and len(self.places) > 1:
+                self.limit = self.limit // 4 if self.share == 1.0 else self.limit
+                self.share /= 2
+                waiting, self._parts, self._bytes = self._parts, [], 0
 
     @property
     def places(self) -> np.ndarray:
@@ -72,10 +79,9 @@ class Sample:
     @property
     def rows(self) -> Any:
         """All that was kept."""
-        if len(self._parts) != 1:
-            parts = [rows for *_, rows in self._parts]
-            draws = np.concatenate([draws for _, draws, _ in self._parts])
-            self._parts = [(self.places, draws, _joined(parts))]
+        if len(self._parts) > 1:
+            places, draws, parts = zip(*self._parts, strict=True)
+            self._parts = [(np.concatenate(places), np.concatenate(draws), _joined(parts))]
         return self._parts[0][2]
 
 
@@ -87,11 +93,9 @@ def _bytes(rows: Any) -> int:
     return int(rows.memory_usage(index=False, deep=True).sum())
 
 
-def _joined(parts: list[Any]) -> Any:
-    if issparse(parts[0]):
-        return vstack(parts, format="csr")
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
+def _joined(parts: Any) -> Any:
+    if not hasattr(parts[0], "columns"):
+        return joined(parts)
     import pandas as pd
 
     return pd.concat(parts, ignore_index=True)
@@ -136,17 +140,17 @@ class TrainingData:
     def some_rows(self, most: int, seed: int) -> tuple[Any, np.ndarray]:
         """At most so many rows in memory, after the steps, with their targets."""
         rows, places = self.sample.rows, self.sample.places
-        if rows.shape[0] > most:
+        if len(places) > most:
             labels = self.y[places] if self.classify else np.zeros(len(places))
             some = stratified(labels, most, seed)
-            places, rows = places[some], rows.iloc[some] if hasattr(rows, "iloc") else rows[some]
+            places, rows = places[some], take_rows(rows, some)
         return self.prepared(rows), self.y[places]
 
     def batches(self, advance: Callable[[int], None]) -> Iterator[Any]:
         """All rows after the steps, read again."""
         for batch in self.table.read(self.columns):
             yield self.prepared(batch.rows)
-            advance(batch.rows.shape[0])
+            advance(len(batch))
 
 
 def survey(
@@ -157,12 +161,11 @@ def survey(
     remedy: str = "fill it, or use --impute",
 ) -> TrainingData:
     """Read the table once; missing values are refused, with the remedy, unless they will be filled."""
-    is_sparse = issparse(table.source)
-    found = TrainingData(table, columns, StandardScaler(with_mean=not is_sparse))
+    found = TrainingData(table, columns, StandardScaler(with_mean=not issparse(table.source)))
     targets = []
+    categories = [name for name in columns.features or () if name in columns.strings]
     for batch in table.read(columns):
         found.n_missing += count_missing(table, batch, fills, remedy)
-        categories = [name for name in columns.features or () if name in columns.strings]
         for name in categories:
             known = found.categories.setdefault(name, set())
             known.update(batch.rows[name].dropna())
@@ -178,8 +181,8 @@ def survey(
         if batch.target is not None:
             targets.append(batch.target)
         found.sample.add(batch.rows, found.n_rows)
-        found.n_rows += batch.rows.shape[0]
-        advance(batch.rows.shape[0])
+        found.n_rows += len(batch)
+        advance(len(batch))
     if found.n_rows == 0:
         raise UserError(f"{table.label} has no rows.")
     found.y = np.concatenate(targets) if targets else None
@@ -213,27 +216,26 @@ def _check_variances(found: TrainingData) -> None:
     variances = getattr(found.scaler, "var_", np.zeros(0))
     seen = np.broadcast_to(getattr(found.scaler, "n_samples_seen_", 0), variances.shape)
     names = getattr(found.scaler, "feature_names_in_", np.arange(len(variances)))
-    huge = np.flatnonzero(~np.isfinite(variances) & (seen > 0))
+    huge = names[~np.isfinite(variances) & (seen > 0)]
     if len(huge):
         raise UserError(
-            f"{found.table.label}: column {str(names[huge[0]])!r} has numbers whose squares are too "
-            "large for a computer (beyond 1e150): correct or rescale them."
+            f"{found.table.label}: column {str(huge[0])!r} has numbers whose squares are too large for "
+            "a computer (beyond 1e150): correct or rescale them."
         )
-    empty = np.flatnonzero(np.isnan(variances))
+    empty = names[np.isnan(variances)]
     if len(empty):
         raise UserError(
-            f"{found.table.label}: no row has a value in {listed(names[empty])}: "
-            f"leave it out with --drop {names[empty[0]]}."
+            f"{found.table.label}: no row has a value in {listed(empty)}: leave it out with --drop "
+            f"{empty[0]}."
         )
 
 
 def set_target(found: TrainingData, name: str, task: str) -> None:
     """What the target means, classes or numbers, checked: none missing, at least two classes."""
-    table = found.table
+    table, target = found.table, f"{found.table.label}: the target {name!r}"
     missing = missing_targets(found.y)
     if missing.any():
-        place = table.place(int(missing.argmax()))
-        raise UserError(f"{table.label}: the target {name!r} has no value in {place}: fill it.")
+        raise UserError(f"{target} has no value in {table.place(int(missing.argmax()))}: fill it.")
     labels = as_labels(found.y)
     strings, whole = labels.dtype.kind == "U", labels.dtype.kind in "iu"
     if task == "regress" and strings:
@@ -242,15 +244,12 @@ def set_target(found: TrainingData, name: str, task: str) -> None:
     classes = np.unique(labels)
     few = strings or (whole and len(classes) <= MOST_CLASSES)
     found.classify = task == "classify" or (task == "auto" and few)
-    found.y = labels if found.classify else labels.astype(np.float64)
-    if not found.classify and not np.isfinite(found.y).all():
-        place = table.place(int((~np.isfinite(found.y)).argmax()))
-        raise UserError(f"{table.label}: the target {name!r} is infinite in {place}: correct it.")
     if found.classify and len(classes) == 1:
-        raise UserError(
-            f"{table.label}: the target {name!r} is {str(classes[0])!r} in every row: two classes "
-            "are needed."
-        )
+        raise UserError(f"{target} is {str(classes[0])!r} in every row: two classes are needed.")
+    found.y = labels if found.classify else labels.astype(np.float64)
+    infinite = np.zeros(1, dtype=bool) if found.classify else ~np.isfinite(found.y)
+    if infinite.any():
+        raise UserError(f"{target} is infinite in {table.place(int(infinite.argmax()))}: correct it.")
 
 
 def missing_targets(values: np.ndarray) -> np.ndarray:
@@ -269,3 +268,47 @@ def as_labels(values: np.ndarray) -> np.ndarray:
         whole = np.isfinite(values).all() and (values == np.round(values)).all()
         return values.astype(np.int64) if whole and np.abs(values).max(initial=0) < 2**53 else values
     return np.array([str(value) for value in values])
+
+
+def scale_ratio(scaler: StandardScaler) -> tuple[float, str]:
+    """How much the deviations of the columns differ, and which ones; constant columns do not count."""
+    deviations = np.sqrt(getattr(scaler, "var_", np.zeros(0)))
+    means = getattr(scaler, "mean_", None)  # there is none before the first number, or if sparse
+    varying = np.flatnonzero(deviations > (0.0 if means is None else 1e-9 * np.abs(means)))
+    if not len(varying):
+        return 1.0, ""
+    names = getattr(scaler, "feature_names_in_", [f"column {i}" for i in range(len(deviations))])
+    low, high = varying[deviations[varying].argmin()], varying[deviations[varying].argmax()]
+    ends = [f"{names[place]} {deviations[place]:.2g}" for place in (low, high)]
+    return float(deviations[high] / deviations[low]), ", ".join(ends)
+
+
+def front_steps(found: TrainingData, scale: bool, impute: bool) -> list[tuple[str, Any]]:
+    """Fitted steps: numbers are filled and scaled, strings become columns of 0 and 1.
+
+    They are fitted to the sample; categories and scales are those of all rows.
+    """
+    if not found.categories and not impute:
+        return [("scale", found.scaler)] if scale else []
+    rows = found.sample.rows
+    columns = getattr(rows, "columns", range(rows.shape[1]))
+    numbers = [name for name in columns if name not in found.categories]
+    parts: list[tuple[str, Any, list[Any]]] = []
+    if numbers:
+        fill = [("impute", SimpleImputer(strategy="median"))] if impute else []
+        steps = [*fill, *([("scale", StandardScaler())] if scale else [])]
+        parts.append(("numbers", Pipeline(steps) if steps else "passthrough", numbers))
+    if found.categories:
+        fill = [("impute", SimpleImputer(strategy="most_frequent", missing_values=None))]
+        known = [sorted(strings) for strings in found.categories.values()]
+        encode = OneHotEncoder(categories=known, handle_unknown="ignore", sparse_output=False)
+        steps = [*(fill if impute else []), ("encode", encode)]
+        parts.append((CATEGORIES, Pipeline(steps), list(found.categories)))
+    step = ColumnTransformer(parts, verbose_feature_names_out=False, sparse_threshold=0.0).fit(rows)
+    if numbers and scale:
+        # Scales are those of the values that are there, in all rows and not in the sample only.
+        scaler = copy(found.scaler)
+        if impute and hasattr(scaler, "feature_names_in_"):
+            del scaler.feature_names_in_  # the step before it gives an array
+        step.named_transformers_["numbers"].steps[-1] = ("scale", scaler)
+    return [("columns", step)]

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.decomposition import PCA
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from modae.cli.errors import UserError
-from modae.cli.talk import CommandReport, Talk
+from modae.cli.talk import Talk
 from modae.cli.training import TrainingData
 from modae.ensembles.classifier_cv import ModularClassifierCV
+from modae.ensembles.regressor_cv import ModularRegressorCV
 from modae.utils.text import counted, listed, percent
 
 JUDGED_ROWS = 5000
@@ -29,6 +29,36 @@ MOST_FOLDS = 5
 FEWEST_ROWS = 5
 """Rows from which numbers are predicted: the neighbours that a member takes the mean of."""
 
+MEMBERS = {
+    "classify": {
+        "knn": ("modae.ensembles.neighbors", "NearestNeighborClassifier", {}),
+        "logistic": ("sklearn.linear_model", "LogisticRegression", {"max_iter": 2000}),
+        "svm": ("sklearn.svm", "SVC", {}),
+        "tree": ("sklearn.tree", "DecisionTreeClassifier", {}),
+        "forest": ("sklearn.ensemble", "RandomForestClassifier", {"n_estimators": 50}),
+    },
+    "regress": {
+        "knn": ("sklearn.neighbors", "KNeighborsRegressor", {}),
+        "svm": ("sklearn.svm", "SVR", {}),
+        "tree": ("sklearn.tree", "DecisionTreeRegressor", {}),
+        "forest": ("sklearn.ensemble", "RandomForestRegressor", {"n_estimators": 50}),
+    },
+}
+"""Members by the names of ``--estimator``: module, class, parameters. (There is no linear regressor: a
+mean of linear regressors on linear modules is one linear regression again.)"""
+
+
+def make_member(name: str, classify: bool) -> Any:
+    """A new member for the ensemble."""
+    known = MEMBERS["classify" if classify else "regress"]
+    if name not in known:
+        kind = "classes" if classify else "numbers"
+        raise UserError(
+            f"--estimator {name}: for a target of {kind} it must be one of {', '.join(known)}."
+        )
+    module, kind, params = known[name]
+    return getattr(import_module(module), kind)(**params)
+
 
 def make_splits(y: np.ndarray, classify: bool, seed: int) -> Any:
     """Five folds, fewer if a class is rare; None if one has a single row, or if rows are too few."""
@@ -40,118 +70,85 @@ def make_splits(y: np.ndarray, classify: bool, seed: int) -> Any:
     return StratifiedKFold(n_folds, shuffle=True, random_state=seed) if n_folds > 1 else None
 
 
-def best_plain_pca(
-    sizes: Sequence[int], member: Any, X: Any, y: np.ndarray, splits: Any
-) -> tuple[int, float]:
-    """The best of PCA with these numbers of components and one member: what the ensemble must beat."""
-    reduce = TruncatedSVD if issparse(X) else PCA
-    smallest_fold = X.shape[0] - X.shape[0] // splits.get_n_splits() - 1
-    scores = {}
-    for size in sizes:
-        width = min(size, smallest_fold, X.shape[1] - issparse(X))
-        plain = make_pipeline(reduce(max(width, 1), random_state=0), clone(member))
-        with np.errstate(invalid="ignore"):  # columns that do not vary have no shares of variance
-            scores[size] = float(cross_val_score(plain, X, y, cv=splits, error_score="raise").mean())
-    best = max(scores, key=lambda size: scores[size])
-    return best, scores[best]
+def cross_validated(model: Any, found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> Any:
+    """The ensemble as it was, or tuned; how good it is beside plain PCA on the same folds is said.
 
-
-def judge(model: Any, found: TrainingData, options: Any, talk: Talk, report: CommandReport) -> None:
-    """Cross-validate the ensemble and plain PCA on the same folds."""
-    X, y = found.some_rows(JUDGED_ROWS, options.seed)
+    A model that saw all rows while it was chosen comes back fitted.
+    """
+    X, y = found.some_rows(TUNED_ROWS if options.tune else JUDGED_ROWS, options.seed)
     splits = make_splits(y, found.classify, options.seed)
-    if splits is None:
+    if splits is None and not options.tune:
         why = "a class has one row only" if found.classify else "there are too few rows"
-        report.note(f"Not cross-validated: {why}.")
-        return
-    with talk.stage("Cross-validating"):
-        ours = float(cross_val_score(model, X, y, cv=splits, error_score="raise").mean())
-        sizes = [model.extractor.n_components]
-        components, plain = best_plain_pca(sizes, model.estimator, X, y, splits)
-    shown = [percent(score) if found.classify else f"R2 {score:.3f}" for score in (ours, plain)]
-    report.say(
-        "accuracy" if found.classify else "fit",
-        f"{shown[0]} in {splits.get_n_splits()} folds; plain PCA to {components} components and one "
-        f"{options.estimator}: {shown[1]}.",
-        score=ours,
-        baseline_score=plain,
-    )
-
-
-def tune(
-    model: Any,
-    found: TrainingData,
-    options: Any,
-    sizes: list[int],
-    talk: Talk,
-    report: CommandReport,
-) -> Any:
-    """The ensemble with the diversity and size that were chosen; what was tried goes into the report."""
-    if not found.classify:
-        raise UserError(
-            f"tuning needs classes, and {options.target!r} is a number: use fit with --diversity."
-        )
-    X, y = found.some_rows(TUNED_ROWS, options.seed)
-    splits = make_splits(y, True, options.seed)
+        talk.note(f"Not cross-validated: {why}.")
+        return model
     if splits is None:
         labels, counts = np.unique(y, return_counts=True)
         rare = listed(labels[counts < 2])
         raise UserError(f"class {rare} of {options.target!r} has one row; tuning needs two.")
-    width = X.shape[1]  # an eighth, a quarter and a half of the columns: at most 5, 10, 20
-    usual = {max(1, min(most, width // part)) for part, most in ((8, 5), (4, 10), (2, 20))}
-    sizes = sizes or sorted(usual)
-    search = ModularClassifierCV(
+    if options.tune and not sizes:  # an eighth, a quarter and a half of the columns: at most 5, 10, 20
+        width = X.shape[1]
+        sizes = sorted({max(1, min(most, width // part)) for part, most in ((8, 5), (4, 10), (2, 20))})
+    sizes = sizes or [model.extractor.n_components]
+    search_class: Any = ModularClassifierCV if found.classify else ModularRegressorCV
+    search = search_class(
         model.extractor,
         model.estimator,
+        diversities=None if options.tune else [model.extractor.diversity],
         n_components=sizes,
         cv=splits,
+        scale=False,
         n_jobs=options.jobs,
         random_state=options.seed,
     )
-    with talk.stage(f"Trying {11 * len(sizes)} candidates on {splits.get_n_splits()} folds"):
+    n_folds, scores = splits.get_n_splits(), {}
+    trying = f"Trying {11 * len(sizes)} candidates on {n_folds} folds"
+    with talk.stage(trying if options.tune else "Cross-validating"):
         search.fit(X, y)
-        plain = best_plain_pca(sizes, model.estimator, X, y, splits)
-    say_tried(search, sizes, X.shape[0], found.n_rows, report)
-    report.say(
-        "accuracy",
-        f"{percent(search.best_score_)} in {search.n_splits_} folds; plain PCA to {plain[0]} components "
-        f"and one {options.estimator}: {percent(plain[1])}. (Both were chosen by these folds, so both "
-        "are a little optimistic.)",
-        score=float(search.best_score_),
-        baseline_score=plain[1],
-        tuned_rows=X.shape[0],
+        for size in sizes:
+            n_axes = min(size, X.shape[0] - X.shape[0] // n_folds - 1, X.shape[1])
+            plain = make_pipeline(PCA(max(n_axes, 1), random_state=0), clone(model.estimator))
+            with np.errstate(invalid="ignore"):  # columns that do not vary have no shares of variance
+                scores[size] = cross_val_score(plain, X, y, cv=splits, error_score="raise").mean()
+    if options.tune:
+        say_tried(search, sizes, X.shape[0], found.n_rows, talk)
+        talk.data["tuned_rows"] = X.shape[0]
+    width = max(scores, key=lambda size: scores[size])
+    score, plain_score = float(search.best_score_), float(scores[width])
+    ours, plain = (
+        percent(each) if found.classify else f"R2 {each:.3f}" for each in (score, plain_score)
     )
-    return model.set_params(extractor=clone(model.extractor).set_params(**search.best_params_))
+    chosen = " (Both were chosen by these folds, so both are a little optimistic.)"
+    talk.say(
+        "accuracy" if found.classify else "fit",
+        f"{ours} in {n_folds} folds; plain PCA to {width} components and one {options.estimator}: "
+        f"{plain}.{chosen if options.tune else ''}",
+        score=score,
+        baseline_score=plain_score,
+    )
+    best = search.best_estimator_
+    return best if X.shape[0] == found.n_rows else clone(best)
 
 
-def say_tried(search: Any, sizes: list[int], n_rows: int, all_rows: int, report: CommandReport) -> None:
+def say_tried(search: Any, sizes: list[int], n_rows: int, all_rows: int, talk: Talk) -> None:
     """The errors of the vote and of one member at each diversity, and which was chosen."""
     results, best = search.cv_results_, search.best_index_
     params, scores = results["params"], results["mean_test_score"]
     some = "" if n_rows == all_rows else f", on {n_rows:,} of the {all_rows:,} rows"
     tried = f"11 diversities with {', '.join(map(str, sizes))} components, {search.n_splits_} folds"
-    lines = [f" {'diversity':>9}  {'the vote':>9}  {'one member':>10}"]
     curve = []
-    for place, (candidate, vote, member) in enumerate(
-        zip(params, results["mean_ensemble_error"], results["mean_individual_error"], strict=True)
-    ):
-        diversity, size = float(candidate["diversity"]), int(candidate["n_components"])
-        curve.append(
-            {
-                "diversity": diversity,
-                "components": size,
-                "error": float(vote),
-                "member_error": float(member),
-            }
-        )
+    lines = [f" {'diversity':>9}  {'the vote':>9}  {'one member':>10}"]
+    for place, each in enumerate(params):
+        vote, member = (float(results[f"mean_{who}_error"][place]) for who in ("ensemble", "individual"))
+        diversity, size = float(each["diversity"]), int(each["n_components"])
+        curve.append({"diversity": diversity, "components": size, "error": vote, "member_error": member})
         if size == params[best]["n_components"]:
             mark = "  <- chosen" if place == best else ""
             lines.append(f" {diversity:>9.1f}  {percent(vote):>9}  {percent(member):>10}{mark}")
-    report.say("tried", f"{tried}{some}. Wrong:")
-    report.say("", "\n".join(lines), curve=curve)
+    talk.say("tried", f"{tried}{some}. Wrong:")
+    talk.say("", "\n".join(lines), curve=curve)
     near = int(np.sum(scores >= scores[best] - results["se_test_score"][best]))
     others = f"; {counted(near - 1, 'other')} within one standard error" if near > 1 else ""
-    report.say(
+    talk.say(
         "chosen",
         f"diversity {params[best]['diversity']:g} with "
         f"{counted(params[best]['n_components'], 'component')}: the fewest errors of {len(scores)} "
