@@ -153,7 +153,7 @@ class Stranger(GaussianNB):
 
 
 def test_a_vote_for_a_class_that_does_not_exist():
-    model = ModularClassifier(two(), Stranger()).fit(X, y)
+    model = ModularClassifier(two(), Stranger(), voting="hard").fit(X, y)
     with pytest.raises(ValueError, match=r"module 0 \(Stranger\).*1\.5"):
         model.predict(X)
 

@@ -6,6 +6,7 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, load_wine, make_friedman1
@@ -132,6 +133,15 @@ def test_sparse_rows_names_weights_and_groups():
     weighted = ModularClassifierCV(**options).fit(X, y, np.ones(150), groups=groups)
     plain = ModularClassifierCV(**options).fit(X, y, groups=groups)
     np.testing.assert_array_equal(weighted.predict(X), plain.predict(X))
+
+
+def test_weights_with_routing_on():
+    X, y = load_iris(return_X_y=True)
+    options = {"cv": 3, "n_modules": 3, "random_state": 0}
+    expected = ModularClassifierCV(**options).fit(X, y, np.ones(150)).predict_proba(X)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = ModularClassifierCV(**options).fit(X, y, sample_weight=np.ones(150))
+        np.testing.assert_array_equal(routed.predict_proba(X), expected)
 
 
 def test_a_frozen_extractor_is_never_scaled():

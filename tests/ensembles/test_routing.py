@@ -216,7 +216,7 @@ def test_the_default_parts_take_weights_with_routing_on_too(iris, routing_on, ki
     """A part that the user never made cannot be asked to request weights."""
     X, y, weights = iris
     kept = weights > 0
-    options = {"diversities": [0.5], "cv": 2} if kind is ModularClassifierCV else {}
+    options = {"estimator": None, "diversities": [0.5], "cv": 2} if kind is ModularClassifierCV else {}
     weighted = kind(random_state=0, **options).fit(X, y, sample_weight=kept.astype(float))
     fewer = kind(random_state=0, **options).fit(X[kept], y[kept])
     np.testing.assert_allclose(weighted.predict(X), fewer.predict(X))

@@ -25,7 +25,12 @@ def test_the_chosen_ensemble_is_fitted_to_all_rows(digits):
     X, y = digits
     forest = RandomForestClassifier(3)
     search = ModularClassifierCV(
-        LinearModularAutoencoder(3, 4), forest, diversities=DIVERSITIES, cv=FOLDS, random_state=3
+        LinearModularAutoencoder(3, 4),
+        forest,
+        scale=False,
+        diversities=DIVERSITIES,
+        cv=FOLDS,
+        random_state=3,
     ).fit(X, y)
     expected = ModularClassifier(LinearModularAutoencoder(3, 4), forest, random_state=3)
     expected.set_params(extractor__diversity=search.best_params_["diversity"]).fit(X, y)
@@ -38,7 +43,9 @@ def test_the_chosen_ensemble_is_fitted_to_all_rows(digits):
 def test_errors_of_the_ensemble_and_of_its_members(digits):
     X, y = digits
     extractor = LinearModularAutoencoder(3, 4, random_state=0)
-    search = ModularClassifierCV(extractor, estimator=None, diversities=[0.3, 0.8], cv=FOLDS).fit(X, y)
+    search = ModularClassifierCV(
+        extractor, scale=False, estimator=None, diversities=[0.3, 0.8], cv=FOLDS
+    ).fit(X, y)
     for place, diversity in enumerate([0.3, 0.8]):
         for fold, (train, test) in enumerate(FOLDS.split(X, y)):
             model = ModularClassifier(clone(extractor).set_params(diversity=diversity))
@@ -53,10 +60,10 @@ def test_errors_of_the_ensemble_and_of_its_members(digits):
 def test_folds_that_can_be_read_only_once(digits):
     X, y = digits
     expected = ModularClassifierCV(
-        estimator=None, diversities=DIVERSITIES, cv=FOLDS, random_state=0
+        scale=False, estimator=None, diversities=DIVERSITIES, cv=FOLDS, random_state=0
     ).fit(X, y)
     once = ModularClassifierCV(
-        estimator=None, diversities=DIVERSITIES, cv=FOLDS.split(X, y), random_state=0
+        scale=False, estimator=None, diversities=DIVERSITIES, cv=FOLDS.split(X, y), random_state=0
     ).fit(X, y)
     np.testing.assert_array_equal(
         once.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
@@ -66,6 +73,7 @@ def test_folds_that_can_be_read_only_once(digits):
 def test_candidates_that_can_be_read_only_once(digits):
     X, y = digits
     search = ModularClassifierCV(
+        scale=False,
         estimator=None,
         diversities=iter([0.3, 0.8]),
         n_modules=iter([2, 3]),
@@ -81,13 +89,13 @@ def test_boolean_masks_and_lists_as_folds(digits):
     by_index = [(np.flatnonzero(mask), np.flatnonzero(~mask))]
     options = {"diversities": [0.5], "random_state": 0}
     expected = (
-        ModularClassifierCV(estimator=None, cv=by_index, **options)
+        ModularClassifierCV(scale=False, estimator=None, cv=by_index, **options)
         .fit(X, y)
         .cv_results_["mean_test_score"]
     )
     for folds in ([(mask, ~mask)], [tuple(part.tolist() for part in by_index[0])]):
         result = (
-            ModularClassifierCV(estimator=None, cv=folds, **options)
+            ModularClassifierCV(scale=False, estimator=None, cv=folds, **options)
             .fit(X, y)
             .cv_results_["mean_test_score"]
         )
@@ -98,6 +106,7 @@ def test_random_folds_are_the_same_for_all_candidates(digits):
     X, y = digits
     search = ModularClassifierCV(
         LinearModularAutoencoder(2, 3),
+        scale=False,
         estimator=None,
         diversities=[0.5, 0.5],
         cv=ShuffleSplit(3),
@@ -112,6 +121,7 @@ def test_a_random_state_that_is_a_generator_is_the_same_for_all_candidates(digit
     search = ModularClassifierCV(
         LinearModularAutoencoder(2, 3),
         RandomForestClassifier(2),
+        scale=False,
         diversities=[0.5, 0.5],
         cv=FOLDS,
         random_state=np.random.RandomState(0),
@@ -127,7 +137,7 @@ def test_weights_in_fits_and_in_scores(digits):
     folds = list(FOLDS.split(X, y))
     for scoring in (None, "accuracy"):
         search = ModularClassifierCV(
-            extractor, estimator=None, diversities=[0.7], cv=folds, scoring=scoring
+            extractor, scale=False, estimator=None, diversities=[0.7], cv=folds, scoring=scoring
         )
         search.fit(X, y, sample_weight=weights)
         for fold, (train, test) in enumerate(folds):
@@ -144,7 +154,11 @@ def test_weights_with_a_scoring_function_that_takes_none(digits):
     """As in GridSearchCV it is asked without them, or the error names the parameter to change."""
     X, y = digits
     search = ModularClassifierCV(
-        estimator=None, diversities=[0.5], cv=2, scoring=lambda model, X, y: model.score(X, y)
+        scale=False,
+        estimator=None,
+        diversities=[0.5],
+        cv=2,
+        scoring=lambda model, X, y: model.score(X, y),
     )
     message = "scoring"
     try:
@@ -160,14 +174,18 @@ def test_a_fold_whose_test_rows_all_weigh_nothing(digits):
     weights = np.ones(len(y))
     weights[folds[1][1]] = 0.0
     with pytest.raises(ValueError, match="sample_weight"):
-        ModularClassifierCV(estimator=None, diversities=[0.5], cv=folds).fit(X, y, sample_weight=weights)
+        ModularClassifierCV(scale=False, estimator=None, diversities=[0.5], cv=folds).fit(
+            X, y, sample_weight=weights
+        )
 
 
 def test_the_decision_function_follows_the_members(digits):
     X, y = digits
     assert not hasattr(ModularClassifierCV(), "decision_function")
     linear = LogisticRegression(max_iter=5000)
-    search = ModularClassifierCV(LinearModularAutoencoder(2, 3), linear, diversities=[0.5], cv=2)
+    search = ModularClassifierCV(
+        LinearModularAutoencoder(2, 3), linear, scale=False, diversities=[0.5], cv=2
+    )
     assert hasattr(search, "decision_function")
     scores = search.fit(X, y).decision_function(X)
     np.testing.assert_array_equal(scores, search.best_estimator_.decision_function(X))
@@ -208,7 +226,8 @@ def test_string_labels(digits):
     words = np.array([f"digit {k}" for k in range(10)])
     options = {"diversities": DIVERSITIES, "cv": FOLDS, "random_state": 0}
     numbers, strings = (
-        ModularClassifierCV(estimator=None, **options).fit(X, labels) for labels in (y, words[y])
+        ModularClassifierCV(scale=False, estimator=None, **options).fit(X, labels)
+        for labels in (y, words[y])
     )
     np.testing.assert_array_equal(
         numbers.cv_results_["mean_test_score"], strings.cv_results_["mean_test_score"]
@@ -226,7 +245,7 @@ def test_not_fitted(method):
 def test_the_default_candidates(digits):
     X, y = digits
     search = ModularClassifierCV(
-        LinearModularAutoencoder(2, 3), estimator=None, cv=2, random_state=0
+        LinearModularAutoencoder(2, 3), scale=False, estimator=None, cv=2, random_state=0
     ).fit(X, y)
     np.testing.assert_allclose(search.cv_results_["param_diversity"], np.linspace(0, 1, 11))
     assert set(search.cv_results_["param_n_modules"]) == {2}

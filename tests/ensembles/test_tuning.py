@@ -101,7 +101,9 @@ def test_a_fold_where_the_share_of_the_variance_needs_another_number_of_componen
     widths = {LinearModularAutoencoder(2, 0.6).fit(X[train]).n_components_ for train, _ in folds}
     assert len(widths) == 2  # otherwise this tests nothing
     extractor = LinearModularAutoencoder(2, 0.6, random_state=0)
-    search = ModularClassifierCV(extractor, estimator=None, diversities=[0.3, 0.8], cv=folds).fit(X, y)
+    search = ModularClassifierCV(
+        extractor, scale=False, estimator=None, diversities=[0.3, 0.8], cv=folds
+    ).fit(X, y)
     for place, diversity in enumerate([0.3, 0.8]):
         for fold, (train, test) in enumerate(folds):
             model = ModularClassifier(clone(extractor).set_params(diversity=diversity))
@@ -124,7 +126,7 @@ def test_same_scores_for_other_kinds_of_rows(digits, kind):
 def test_polars_frames(digits):
     X, y = digits
     frame = pl.DataFrame({f"pixel {k}": column for k, column in enumerate(X.T)})
-    search = ModularClassifierCV(estimator=None, diversities=[0.5], cv=2, random_state=0)
+    search = ModularClassifierCV(scale=False, estimator=None, diversities=[0.5], cv=2, random_state=0)
     expected = search.fit(X, y).cv_results_["mean_test_score"]
     np.testing.assert_array_equal(search.fit(frame, y).cv_results_["mean_test_score"], expected)
     assert search.feature_names_in_[0] == "pixel 0"
@@ -156,8 +158,8 @@ def test_jobs_change_nothing(digits, n_jobs):
     X, y = digits
     options = {"diversities": DIVERSITIES, "n_modules": [2, 3], "cv": FOLDS, "random_state": 0}
     forest = RandomForestClassifier(2)
-    one = ModularClassifierCV(estimator=forest, **options).fit(X, y)
-    many = ModularClassifierCV(estimator=forest, n_jobs=n_jobs, **options).fit(X, y)
+    one = ModularClassifierCV(scale=False, estimator=forest, **options).fit(X, y)
+    many = ModularClassifierCV(scale=False, estimator=forest, n_jobs=n_jobs, **options).fit(X, y)
     np.testing.assert_array_equal(
         one.cv_results_["mean_test_score"], many.cv_results_["mean_test_score"]
     )
@@ -170,7 +172,12 @@ def test_a_frozen_extractor_serves_all_candidates_without_a_fit(digits):
     before = CountingModules.fits
     grid = {"n_modules": [2, 4], "n_components": [3, 6]}
     search = ModularClassifierCV(
-        FrozenEstimator(extractor), estimator=None, diversities=DIVERSITIES, cv=FOLDS, **grid
+        FrozenEstimator(extractor),
+        scale=False,
+        estimator=None,
+        diversities=DIVERSITIES,
+        cv=FOLDS,
+        **grid,
     )
     search.fit(X, y)
     assert CountingModules.fits == before
@@ -190,7 +197,7 @@ def test_a_frozen_extractor_keeps_its_own_sizes_by_default(digits):
     X, y = digits
     extractor = LinearModularAutoencoder(3, 0.5, random_state=0).fit(X)
     search = ModularClassifierCV(
-        FrozenEstimator(extractor), estimator=None, diversities=[0.4], cv=2
+        FrozenEstimator(extractor), scale=False, estimator=None, diversities=[0.4], cv=2
     ).fit(X, y)
     expected = {"n_modules": 3, "n_components": extractor.n_components_, "diversity": 0.4}
     assert search.best_params_ == expected
@@ -199,7 +206,9 @@ def test_a_frozen_extractor_keeps_its_own_sizes_by_default(digits):
 def test_a_frozen_extractor_that_is_too_small_for_a_candidate(digits):
     X, y = digits
     extractor = LinearModularAutoencoder(2, 3, random_state=0).fit(X)
-    search = ModularClassifierCV(FrozenEstimator(extractor), estimator=None, n_modules=[2, 5], cv=2)
+    search = ModularClassifierCV(
+        FrozenEstimator(extractor), scale=False, estimator=None, n_modules=[2, 5], cv=2
+    )
     with pytest.raises(ValueError, match=r"at most 6, the number of principal axes.*5 \* 3"):
         search.fit(X, y)
 
@@ -208,7 +217,12 @@ def test_one_fit_for_each_fold_and_one_for_the_end(digits):
     X, y = digits
     before = CountingModules.fits
     search = ModularClassifierCV(
-        CountingModules(3, 4), estimator=None, diversities=DIVERSITIES, n_modules=[2, 3], cv=FOLDS
+        CountingModules(3, 4),
+        scale=False,
+        estimator=None,
+        diversities=DIVERSITIES,
+        n_modules=[2, 3],
+        cv=FOLDS,
     )
     search.fit(X, y)
     assert CountingModules.fits - before == 3 + 1

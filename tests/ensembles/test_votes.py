@@ -116,7 +116,7 @@ def test_soft_probabilities_are_means_and_the_largest_wins(case):
 def test_ties_go_to_the_larger_mean_probability_then_to_the_larger_training_share(case):
     X, votes, probabilities, n_classes = case
     y = training_labels(n_classes, np.random.default_rng(2))
-    model = ModularClassifier(ColumnModules(1 + n_classes), OpenVoter())
+    model = ModularClassifier(ColumnModules(1 + n_classes), OpenVoter(), voting="hard")
     model.fit(np.zeros((len(y), X.shape[1])), y)
     frequency = Counter(y.tolist())
     for row, chances, label in zip(votes, probabilities, model.predict(X), strict=True):
@@ -129,7 +129,7 @@ def test_ties_go_to_the_larger_mean_probability_then_to_the_larger_training_shar
 
 def tied_model(tie_break, y):
     """Two members with three classes: they will vote for classes 1 and 2, and doubt in favour of 1."""
-    model = ModularClassifier(ColumnModules(4), OpenVoter(), tie_break=tie_break)
+    model = ModularClassifier(ColumnModules(4), OpenVoter(), voting="hard", tie_break=tie_break)
     return model.fit(np.zeros((len(y), 8)), y)
 
 

@@ -159,10 +159,10 @@ def test_a_regressor_shows_the_rows_held_out():
 
 def test_a_search_shows_what_it_chose_and_what_that_costs():
     search = ModularClassifierCV(
-        estimator=None, diversities=[0.5, 0.9], n_components=3, cv=3, random_state=0
+        estimator=None, diversities=[0.5, 0.9], n_components=3, scale=False, cv=3, random_state=0
     ).fit(X, Y)
     results, best, figures = search.cv_results_, search.best_index_, shown(search)
-    assert figures["Chosen diversity"] == f"{search.best_params_['diversity']}, of 2 candidates"
+    assert figures["Chosen"].endswith(f"diversity {search.best_params_['diversity']}; of 2 candidates")
     for label, name in (("Error of the vote", "ensemble"), ("Error of one member", "individual")):
         errors = [results[f"split{fold}_{name}_error"][best] for fold in range(3)]
         spread = np.std(errors, ddof=1) / np.sqrt(3)

@@ -33,7 +33,6 @@ from modae.ensembles.members import (
 )
 from modae.ensembles.neighbors import NearestNeighbor
 from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.linear.modules import LinearModules
 from modae.linear.notebook import KeyFigures
 from modae.utils.arrays import Array
 
@@ -237,7 +236,7 @@ class ModularEnsemble(EnsembleParameters):
         """Fit a copy of the extractor, then a member to the features of each module."""
         for_extractor, for_members = two_generators(self.random_state)
         extractor = self._new_extractor(for_extractor)
-        if isinstance(extractor, LinearModules):
+        if type(extractor) is LinearModularAutoencoder:  # others may change what fit does
             features = extractor.fit_transform_modules(X, y, **routed["extractor"].fit)
         else:
             extractor = extractor.fit(X, y, **routed["extractor"].fit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Self
 
@@ -22,7 +23,11 @@ from modae.utils.parameters import check_choice
 
 
 def _best_has(method: str, search: Any) -> bool:
-    return hasattr(getattr(search, "best_estimator_", None), method)
+    if hasattr(search, "best_estimator_"):
+        return hasattr(search.best_estimator_, method)
+    if isinstance(search.estimator, (str, Mapping)):
+        return False  # only the search can tell
+    return all(hasattr(part, method) for _, part in search._named_parts())
 
 
 class ModularClassifierCV(ClassifierMixin, ModularSearch):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.kernel_approximation import Nystroem
@@ -15,7 +16,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC, SVR
 from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from modae.ensembles.neighbors import NearestNeighborClassifier, NearestNeighborRegressor
 
@@ -106,14 +107,24 @@ class Family(NamedTuple):
         """All combinations of the own parameters and of gamma."""
         return [(own, gamma) for own in ParameterGrid(dict(self.grid)) for gamma in self.gammas]
 
+    @staticmethod
+    def with_params(learner: Any, own: dict[str, Any]) -> Any:
+        """The learner, or a copy of it with these parameters."""
+        return clone(learner).set_params(**own) if own else learner
+
     def widths(self, n_features: int) -> list[int]:
         """Candidates for the components of a module: a share, but never all columns if there are two."""
         room, most = min(n_features, 50), max(1, n_features - 1)
         return list(dict.fromkeys(max(1, min(round(share * room), most)) for share in self.shares))
 
 
-def default_families(task: str, n_rows: int, y: np.ndarray) -> dict[str, Family]:
-    """What a search tries if it is left alone, by the task and the number of rows."""
+def default_families(
+    task: str, n_rows: int, y: np.ndarray, *, weighted: bool = False
+) -> dict[str, Family]:
+    """What a search tries if it is left alone, by the task and the number of rows.
+
+    With weights, only what takes weights; with metadata routing on, all of it asks for them.
+    """
     gammas = (0.3, 1.0, 3.0)
     if task == "classification":
         neighbor: Any = NearestNeighborClassifier()
@@ -143,4 +154,11 @@ def default_families(task: str, n_rows: int, y: np.ndarray) -> dict[str, Family]
     }
     if np.ndim(y) > 1 and n_rows <= KERNEL_ROWS:
         del families["svm"]  # one target only
+    if weighted:
+        families = {k: f for k, f in families.items() if has_fit_parameter(f.member, "sample_weight")}
+    if get_config()["enable_metadata_routing"]:
+        for family in families.values():
+            for learner in (family.member, family.plain):
+                if learner is not None and has_fit_parameter(learner, "sample_weight"):
+                    learner.set_fit_request(sample_weight=True)
     return families

@@ -63,10 +63,12 @@ def new_members(estimator: Any, n_modules: int, rng: Generator = None) -> list[M
         named = list(estimator)
     else:
         named = [("estimator", estimator)] * n_modules
-    return [
-        Member(module, name, clone(member).set_params(**seeds_for(member, rng)))
-        for module, (name, member) in enumerate(named)
-    ]
+    members = [Member(module, name, clone(member)) for module, (name, member) in enumerate(named)]
+    for member in members:
+        seeds = seeds_for(member.estimator, rng)
+        if seeds:
+            member.estimator.set_params(**seeds)
+    return members
 
 
 def call_members(

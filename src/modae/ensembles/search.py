@@ -209,22 +209,24 @@ class Trials:
         before those that were dropped, and scores that are not numbers last, as in ``GridSearchCV``.
         """
         tried, names = self.tried, Outcome._fields[:5]
-        values = np.full((len(tried), len(self.folds), 5), np.nan)
-        for row, candidate in enumerate(tried):
-            for place, outcome in self.outcomes[candidate].items():
-                values[row, place] = outcome[:5]
-        n_folds = np.array([len(self.outcomes[each]) for each in tried])
+        known = np.array([[k in self.outcomes[each] for k in range(len(self.folds))] for each in tried])
+        values = np.full((*known.shape, 5), np.nan)
+        for row, place in np.argwhere(known):
+            values[row, place] = self.outcomes[tried[row]][place][:5]
+        n_folds = known.sum(axis=1)
         table: dict[str, Any] = {"params": [self.params(each) for each in tried]}
         for name in dict.fromkeys(name for params in table["params"] for name in params):
             column = [params.get(name) for params in table["params"]]
             table[f"param_{name}"] = np.array(column, dtype=object if None in column else None)
         public = {"score": "test_score", "error": "ensemble_error"}
         for place, name in enumerate(public.get(name, name) for name in names):
-            each, few = values[:, :, place], n_folds < 2
-            spread = np.where(few, 0.0, np.nanstd(each, axis=1) * np.sqrt(n_folds / (n_folds - 1 + few)))
+            each = values[:, :, place]
+            mean = np.mean(each, axis=1, where=known)
+            spread = np.sqrt(np.mean((each - mean[:, None]) ** 2, axis=1, where=known))
             table |= {f"split{fold}_{name}": each[:, fold] for fold in range(len(self.folds))}
-            table |= {f"mean_{name}": np.nanmean(each, axis=1), f"se_{name}": spread / np.sqrt(n_folds)}
-        table["std_test_score"] = np.nanstd(values[:, :, 0], axis=1)
+            table |= {f"mean_{name}": mean, f"se_{name}": spread / np.sqrt(np.maximum(n_folds - 1, 1))}
+            if name == "test_score":
+                table["std_test_score"] = spread
         table["n_folds"] = n_folds
         keys = [(-count, self.error(each)) for count, each in zip(n_folds, tried, strict=True)]
         ranked = sorted(keys)

@@ -67,7 +67,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         y = self._checked_targets(X, y)
         weights = weights_of(sample_weight, len(y))
         X, groups = indexable(X, groups)
-        families = self._families(len(y), y)
+        families = self._families(len(y), y, weights is not None)
         sizes = {name: self._sizes(family, rows.shape[1]) for name, family in families.items()}
         seed = as_seed(self.random_state)
         largest, settings = extractor, None
@@ -134,7 +134,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             best = min(variants, key=trials.error)
             if best.sizes is None:
                 finalists.append(best)
-            on_modules = replace(best, estimator=clone(family.member).set_params(**best.params))
+            on_modules = replace(best, estimator=family.with_params(family.member, best.params))
             made = [replace(on_modules, sizes=each) for each in sizes[name]]
             if name:
                 counts = [min(each["n_modules"], FEW_MODULES) for each in sizes[name]]
@@ -162,7 +162,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         return [
             Candidate(
                 name,
-                clone(learner if on_columns else family.member).set_params(**own),
+                family.with_params(learner if on_columns else family.member, own),
                 own,
                 None if on_columns else sizes[0],
                 gamma,
@@ -219,10 +219,10 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         model.fit(scaler.transform(X), trials.y, trials.weights)
         return Pipeline([("scale", scaler), ("model", model)])
 
-    def _families(self, n_rows: int, y: np.ndarray) -> dict[str, Family]:
+    def _families(self, n_rows: int, y: np.ndarray, weighted: bool) -> dict[str, Family]:
         """The families to try, by name; one without a name if one kind of member was given."""
         if isinstance(self.estimator, str):
-            return default_families(self._task, n_rows, y)
+            return default_families(self._task, n_rows, y, weighted=weighted)
         if isinstance(self.estimator, Mapping):
             return {name: Family(each, grid) for name, (each, grid) in self.estimator.items()}
         member, extractor = self._part("estimator"), self._part("extractor")
