@@ -21,7 +21,7 @@ from deep.parts import (
     says,
 )
 from modae.deep import DivergedError, modular_loss
-from modae.deep.batches import Scaling
+from modae.deep.model import Scaling
 from modae.deep.networks import ModularAutoencoderNetwork
 
 LATER = DIGITS[200:400]

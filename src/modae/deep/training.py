@@ -8,27 +8,55 @@ had not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from inspect import isclass, signature
+from os import PathLike
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from modae.deep.batches import TensorBatches
-from modae.deep.loss import LossTerms, loss_terms
-from modae.deep.model import TrainedModel, TrainingState, seeded_torch, to_arrays, to_tensors
-from modae.deep.options import learning_rate, make_optimizer
+from modae.data.rows import Rows
+from modae.deep.loss import LossTerms, check_name, modular_loss
+from modae.deep.model import (
+    DTYPES,
+    ORDER,
+    SPLIT,
+    Targets,
+    TrainedModel,
+    TrainingState,
+    device_of,
+    to_arrays,
+    to_tensors,
+)
 from modae.deep.shortcut import network_terms
 from modae.utils.arrays import Array, Indices
+from modae.utils.parameters import (
+    check_choice,
+    check_count,
+    check_diversity,
+    check_flag,
+    check_fraction,
+    check_non_negative,
+)
 
 GROWTH_LIMIT = 1e3
 """A loss this many times that of the first epoch, and still growing, will not come back."""
 
-_ORDER, _SPLIT = range(2)
-"""Purposes, so that no two draws come from the same stream; those of torch have the number 2."""
+OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "sgd": torch.optim.SGD,
+}
+
+SCHEDULES: dict[str, Callable[[int, int], float]] = {
+    "constant": lambda epoch, max_epochs: 1.0,
+    "cosine": lambda epoch, max_epochs: 0.5 + 0.5 * math.cos(math.pi * min(1.0, epoch / max_epochs)),
+    "exponential": lambda epoch, max_epochs: 0.01 ** min(1.0, epoch / max_epochs),
+}
+"""Factors of the learning rate in an epoch, counted from 0; functions of the epoch and nothing else."""
 
 
 class DivergedError(RuntimeError):
@@ -36,13 +64,7 @@ class DivergedError(RuntimeError):
 
 
 def train(
-    model: TrainedModel,
-    data: TensorBatches,
-    options: Any,
-    *,
-    until: int,
-    validate: bool = False,
-    stream: bool = False,
+    model: TrainedModel, rows: Rows, targets: Targets, options: Any, until: int, *, stream: bool = False
 ) -> Iterator[TrainedModel]:
     """Train epoch by epoch: gives the model after each, and at last with the losses of all rows.
 
@@ -50,40 +72,50 @@ def train(
     ----------
     model : TrainedModel
         Where to go on; it stays as it is.
-    data : TensorBatches
+    rows : array or sparse matrix of shape (n, D)
+    targets : ndarray or None
+        See :data:`modae.deep.model.Targets`.
     options : estimator
-        Its parameters say how to train.
+        Its parameters say how to train. With early stopping, rows are held out, the weights of the best
+        epoch are kept, and training stops when patience runs out.
     until : int
         Number of epochs after which training ends.
-    validate : bool, default=False
-        Hold rows out, keep the weights of the best epoch, and stop when patience runs out.
     stream : bool, default=False
-        Whether the rows are one part of a stream: the next may be quite different.
+        Whether the rows are one part of a stream: the next may be quite different. So there is no early
+        stopping, and the learning rate is constant.
 
     Yields
     ------
     model : TrainedModel
     """
-    state, objective = model.state, model.objective
-    chosen, held_out = _split_rows(data.n_rows, state.seed, options) if validate else (None, None)
-    n_chosen = data.n_rows if chosen is None else len(chosen)
-    batch_size = n_chosen if options.batch_size == "all" else int(options.batch_size)
+    state, objective, validate = model.state, model.objective, options.early_stopping and not stream
+    chosen, held_out = np.arange(rows.shape[0]), None
+    if validate:
+        chosen, held_out = _split_rows(len(chosen), state.seed, options)
+    batch_size = len(chosen) if options.batch_size == "all" else int(options.batch_size)
     network = model.new_network()
     optimizer = make_optimizer(options, network)
-    _restore(network, optimizer, state)
+    if state.weights:
+        network.load_state_dict(to_tensors(state.weights))
+    if state.optimizer_name == type(optimizer).__name__:  # another one starts without memory
+        memory = {int(place): to_tensors(values) for place, values in state.optimizer.items()}
+        groups = optimizer.state_dict()["param_groups"]
+        optimizer.load_state_dict({"state": memory, "param_groups": groups})
     forward = torch.compile(network) if options.compile else network
-    while state.epoch < until and not (validate and _patience_is_over(state, options.patience)):
+
+    while state.epoch < until:
+        if validate and state.epoch - _best_epoch(state.history, state.epoch) >= options.patience:
+            break
         epoch = state.epoch + 1
-        rate = learning_rate(options, state.epoch, stream=stream)
+        rate = float(options.learning_rate) if stream else learning_rate(options, state.epoch)
         for group in optimizer.param_groups:
             group["lr"] = rate
-        order = np.random.default_rng([state.seed, _ORDER, state.epoch]).permutation(n_chosen)
-        order = order if chosen is None else chosen[order]
-        with seeded_torch(data.device, state.seed, state.epoch) if model.draws else nullcontext():
+        order = np.random.default_rng([state.seed, ORDER, state.epoch]).permutation(chosen)
+        with model.seeded(state.epoch):
             network.train()
             steps = (
                 (len(x), train_step(forward, optimizer, x, target, objective))
-                for x, target in data.batches(batch_size, order)
+                for x, target in model.batches(rows, batch_size, targets, order)
             )
             loss, members, of_mean = _means_over_rows(steps, model.unit, epoch)
             record = {"loss": loss, "members": members, "of_mean": of_mean}
@@ -92,13 +124,16 @@ def train(
             if validate:
                 with torch.no_grad():
                     measured = (
-                        (len(x), loss_terms(forward(x), target, **objective))
-                        for x, target in data.batches(batch_size, held_out)
+                        (len(x), modular_loss(forward(x), target, **objective, return_terms=True))
+                        for x, target in model.batches(rows, batch_size, targets, held_out)
                     )
                     record["valid_loss"], *_ = _means_over_rows(measured, model.unit, epoch)
         history = _with_epoch(state, record)
-        if not stream:
-            _check_growth(history)
+        losses = history["loss"]
+        # Epochs and not batches, of which a single one may be unlike the others.
+        if not stream and losses[-1] > max(GROWTH_LIMIT * losses[0], losses[-2:][0]):
+            grew = f"grew from {losses[0]:.3g} in the first epoch"
+            raise diverged(epoch, [loss, members, of_mean], grew)
         weights, best_epoch = to_arrays(network.state_dict()), _best_epoch(history, epoch)
         best_weights = weights if validate and best_epoch == epoch else state.best_weights
         state = TrainingState(
@@ -113,7 +148,8 @@ def train(
         )
         model = replace(model, state=state)
         yield model
-    members, of_mean = (float(term) for term in model.losses(data, chosen).mean(axis=1))
+
+    members, of_mean = (float(term) for term in model.losses(rows, targets, chosen).mean(axis=1))
     model = replace(model, final={"members": members, "of_mean": of_mean})
     if not np.isfinite([members, of_mean]).all():  # the last step may have been bad
         raise diverged(state.epoch, [model.terms["loss"], members, of_mean], "is not finite")
@@ -141,7 +177,7 @@ def _split_rows(n_rows: int, seed: int, options: Any) -> tuple[Indices, Indices]
     """Indices of the rows to train on and of those held out; each has some."""
     if n_rows < 2:
         raise ValueError("early_stopping=True holds rows out and needs at least 2, got n_samples = 1.")
-    order = np.random.default_rng([seed, _SPLIT]).permutation(n_rows)
+    order = np.random.default_rng([seed, SPLIT]).permutation(n_rows)
     n_held_out = max(1, min(round(options.validation_fraction * n_rows), n_rows - 1))
     return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
 
@@ -175,18 +211,6 @@ def _best_epoch(history: dict[str, Array], epoch: int) -> int:
     return epoch if np.isnan(losses).all() else int(np.nanargmin(losses)) + 1
 
 
-def _patience_is_over(state: TrainingState, patience: int) -> bool:
-    return state.epoch - _best_epoch(state.history, state.epoch) >= patience
-
-
-def _check_growth(history: dict[str, Array]) -> None:
-    """Compare with the first epoch (a single batch may be unlike the others) and the one before."""
-    losses = history["loss"]
-    if losses[-1] > max(GROWTH_LIMIT * losses[0], losses[-2:][0]):
-        terms = [history[name][-1] for name in ("loss", "members", "of_mean")]
-        raise diverged(len(losses), terms, f"grew from {losses[0]:.3g} in the first epoch")
-
-
 def diverged(epoch: int, terms: list[float], what: str) -> DivergedError:
     """The error, with the two terms and what to try."""
     loss, members, of_mean = terms
@@ -197,11 +221,54 @@ def diverged(epoch: int, terms: list[float], what: str) -> DivergedError:
     )
 
 
-def _restore(network: nn.Module, optimizer: torch.optim.Optimizer, state: TrainingState) -> None:
-    """Weights, and what the optimiser remembers, unless it was another one."""
-    if state.weights:
-        network.load_state_dict(to_tensors(state.weights))
-    if state.optimizer_name == type(optimizer).__name__:
-        memory = {int(place): to_tensors(values) for place, values in state.optimizer.items()}
-        groups = optimizer.state_dict()["param_groups"]
-        optimizer.load_state_dict({"state": memory, "param_groups": groups})
+def make_optimizer(options: Any, network: nn.Module) -> torch.optim.Optimizer:
+    """An optimiser without memory; it is told only what differs from its defaults."""
+    settings: dict[str, Any] = {"lr": float(options.learning_rate)}
+    if options.weight_decay:
+        settings["weight_decay"] = float(options.weight_decay)
+    on_known_device = next(network.parameters()).device.type in ("cpu", "cuda")
+    if isinstance(options.optimizer, str) and on_known_device:
+        settings["fused"] = True  # one pass over the weights instead of about ten
+    chosen: Any = OPTIMIZERS.get(options.optimizer, options.optimizer)
+    return chosen(network.parameters(), **settings)
+
+
+def learning_rate(options: Any, epoch: int) -> float:
+    """Learning rate in an epoch, counted from 0."""
+    schedule = SCHEDULES[options.schedule] if isinstance(options.schedule, str) else options.schedule
+    factor = schedule(epoch, int(options.max_epochs))
+    check_non_negative(f"schedule({epoch}, {options.max_epochs})", factor)
+    return float(options.learning_rate) * float(factor)
+
+
+def check_training_parameters(options: Any) -> None:
+    """Check every parameter that all deep estimators share."""
+    for name in ("n_modules", "max_epochs", "patience"):
+        check_count(name, getattr(options, name))
+    for name in ("equal_start", "early_stopping", "normalize", "compile", "verbose"):
+        check_flag(name, getattr(options, name))
+    for name in ("learning_rate", "weight_decay"):
+        check_non_negative(name, getattr(options, name))
+    check_diversity(options.diversity)
+    check_fraction("validation_fraction", options.validation_fraction)
+    check_choice("dtype", options.dtype, DTYPES)
+    device_of(options.device, options.dtype)
+    optimizer, schedule = options.optimizer, options.schedule
+    if not (isclass(optimizer) and issubclass(optimizer, torch.optim.Optimizer)):
+        check_name("optimizer", optimizer, OPTIMIZERS, "a torch.optim.Optimizer class")
+    if not callable(schedule):
+        check_name("schedule", schedule, SCHEDULES, "a callable(epoch, max_epochs)")
+    known = signature(OPTIMIZERS.get(optimizer, optimizer)).parameters
+    if options.weight_decay and "weight_decay" not in known:
+        raise ValueError(
+            f"weight_decay must be 0 for optimizer={optimizer!r}, which has none, got "
+            f"{options.weight_decay!r}."
+        )
+    if isinstance(options.batch_size, str) and options.batch_size != "all":
+        raise ValueError(
+            f"batch_size must be an integer of at least 1, or 'all', got {options.batch_size!r}."
+        )
+    if options.batch_size != "all":
+        check_count("batch_size", options.batch_size)
+    if not (options.checkpoint is None or isinstance(options.checkpoint, (str, PathLike))):
+        raise ValueError(f"checkpoint must be None or a path, got {options.checkpoint!r}.")
