@@ -10,8 +10,9 @@ from sklearn.base import TransformerMixin
 from sklearn.utils import check_array
 
 from modae.data import rows_of
-from modae.deep.base import DeepModules
-from modae.deep.model import Targets
+from modae.data.rows import Rows
+from modae.deep.base import DeepModules, Task
+from modae.deep.model import TrainedModel
 from modae.linear.model import resolved_components
 from modae.linear.notebook import modules_text
 from modae.utils.arrays import Array
@@ -224,8 +225,7 @@ class ModularAutoencoder(TransformerMixin, DeepModules):
         """
         model, rows = self._model(), rows_of(X, self)
         members, of_mean = model.losses(rows)
-        scores: Array = model.objective["diversity"] * (members - of_mean) - members
-        return scores
+        return model.objective["diversity"] * (members - of_mean) - members
 
     def score(self, X: Any, y: object = None) -> float:
         """Mean of ``score_samples``: minus the loss. Compares models at one diversity only.
@@ -256,14 +256,12 @@ class ModularAutoencoder(TransformerMixin, DeepModules):
         width = range(model.n_components)
         return np.array([f"module{i}_{h}" for i in range(model.n_modules) for h in width], dtype=object)
 
-    def _network_arguments(self, n_features: int, targets: Targets) -> dict[str, Any]:
+    def _task(self, rows: Rows, y: Any, start: TrainedModel | None, classes: Any) -> Task:
         if self.n_components is not None:
             check_count("n_components", self.n_components)
-        n_components = int(resolved_components(self.n_components, n_features))
-        return {"n_components": n_components, "encoder": self.encoder, "decoder": self.decoder}
-
-    def _objective(self) -> dict[str, Any]:
-        return {"loss": "squared_error", "average": "probability"}
+        n_components = int(resolved_components(self.n_components, rows.shape[1]))
+        arguments = {"n_components": n_components, "encoder": self.encoder, "decoder": self.decoder}
+        return None, arguments, {"loss": "squared_error", "average": "probability"}
 
     def _key_figures(self) -> dict[str, str]:
         model = self._model()

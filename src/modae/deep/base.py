@@ -5,19 +5,35 @@ from __future__ import annotations
 from abc import abstractmethod
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
+from inspect import isclass, signature
+from os import PathLike
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
+from torch.optim import Optimizer
 
 from modae.data import rows_of
 from modae.data.rows import Rows
-from modae.deep.model import Scaling, Targets, TrainedModel, TrainingState
-from modae.deep.training import check_training_parameters, train
+from modae.deep.loss import check_name
+from modae.deep.model import DTYPES, Scaling, TrainedModel, TrainingState, device_of
+from modae.deep.training import OPTIMIZERS, SCHEDULES, train
 from modae.files.api import save
 from modae.linear.notebook import KeyFigures
 from modae.utils.parallel import progress_bar
+from modae.utils.parameters import (
+    check_choice,
+    check_count,
+    check_diversity,
+    check_flag,
+    check_fraction,
+    check_non_negative,
+)
+
+Task = tuple[Any, dict[str, Any], dict[str, Any]]
+"""Targets (numbers, indices of classes, or None if the rows are their own), arguments of the network but
+for those that all networks have, and loss and average, see :func:`modae.deep.loss.modular_loss`."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -80,7 +96,7 @@ class DeepModules(KeyFigures, BaseEstimator):
         -------
         self
         """
-        return self._train(X, y)
+        return self._train(X, y, None)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """One epoch over these rows, from where training is now, at a constant learning rate.
@@ -97,7 +113,7 @@ class DeepModules(KeyFigures, BaseEstimator):
         -------
         self
         """
-        return self._train_one_epoch(X, y)
+        return self._train(X, y, vars(self).get("_fitted"), stream=True)
 
     def resume(self, X: Any, y: Any = None) -> Self:
         """Go on with a training that was interrupted, or that is to be longer.
@@ -119,38 +135,27 @@ class DeepModules(KeyFigures, BaseEstimator):
         start = self._model()
         if start.n_rows is None:
             raise ValueError("resume continues fit, but the last call was partial_fit: call that again.")
-        if not self.early_stopping:
-            start = replace(start, state=_without_best(start.state))
         return self._train(X, y, start)
 
-    def _train_one_epoch(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """As one part of a stream, from the weights that predictions use now."""
-        start = vars(self).get("_fitted")
-        if start is not None:
-            state = replace(_without_best(start.state), weights=start.kept_weights)
-            start = replace(start, state=state)
-        return self._train(X, y, start, classes=classes, stream=True)
-
     def _train(
-        self, X: Any, y: Any, start: Any = None, *, classes: Any = None, stream: bool = False
+        self, X: Any, y: Any, start: TrainedModel | None, classes: Any = None, stream: bool = False
     ) -> Self:
         """Train from a fresh start, or go on from a model: for one epoch if the rows are of a stream."""
-        check_training_parameters(self)
+        self._check_parameters()
         before, fresh = self.__dict__, copy(self)
         rows, sizes = rows_of(X, fresh, reset=start is None), self.hidden_layer_sizes
-        targets: Any = fresh._validated_targets(y, rows, start, classes)
+        targets, arguments, objective = fresh._task(rows, y, start, classes)
         flat = targets is not None and targets.ndim == 1
         is_regression = targets is not None and targets.dtype.kind == "f"
         if is_regression:
             targets = targets.reshape(len(targets), -1)
-        arguments = {
+        arguments |= {
             "n_features": rows.shape[1],
             "n_modules": int(self.n_modules),
             # A list stands for a tuple; the network refuses what is neither.
             "hidden_layer_sizes": tuple(sizes) if isinstance(sizes, list) else sizes,
             "activation": self.activation,
             "equal_start": bool(self.equal_start),
-            **fresh._network_arguments(rows.shape[1], targets),
         }
         if start is None:
             state = TrainingState(int(check_random_state(self.random_state).randint(2**31 - 1)))
@@ -160,10 +165,14 @@ class DeepModules(KeyFigures, BaseEstimator):
         else:
             _check_continues(start, arguments, None if stream else rows.shape[0])
             state, scaling, target_scaling = start.state, start.scaling, start.target_scaling
+            if stream:
+                state = replace(state, weights=start.kept_weights)
+            if stream or not self.early_stopping:  # from now on, the last weights are those to use
+                state = replace(state, best_weights=None, best_epoch=state.epoch)
         model = TrainedModel(
             kind=self._network_kind,
             arguments=arguments,
-            objective={"diversity": float(self.diversity), **self._objective()},
+            objective={"diversity": float(self.diversity), **objective},
             dtype=self.dtype,
             device=str(self.device),
             scaling=scaling,
@@ -188,6 +197,36 @@ class DeepModules(KeyFigures, BaseEstimator):
             raise
         return self
 
+    def _check_parameters(self) -> None:
+        """Those that all deep estimators have; the network checks its own when it is made."""
+        for name in ("n_modules", "max_epochs", "patience"):
+            check_count(name, getattr(self, name))
+        for name in ("equal_start", "early_stopping", "normalize", "compile", "verbose"):
+            check_flag(name, getattr(self, name))
+        for name in ("learning_rate", "weight_decay"):
+            check_non_negative(name, getattr(self, name))
+        check_diversity(self.diversity)
+        check_fraction("validation_fraction", self.validation_fraction)
+        check_choice("dtype", self.dtype, DTYPES)
+        device_of(self.device, self.dtype)
+        optimizer, schedule = self.optimizer, self.schedule
+        if not (isclass(optimizer) and issubclass(optimizer, Optimizer)):
+            check_name("optimizer", optimizer, OPTIMIZERS, "a torch.optim.Optimizer class")
+        if not callable(schedule):
+            check_name("schedule", schedule, SCHEDULES, "a callable(epoch, max_epochs)")
+        known = signature(OPTIMIZERS.get(optimizer, optimizer)).parameters
+        if self.weight_decay and "weight_decay" not in known:
+            raise ValueError(
+                f"weight_decay must be 0 for optimizer={optimizer!r}, which has none, got "
+                f"{self.weight_decay!r}."
+            )
+        if isinstance(self.batch_size, str):
+            check_name("batch_size", self.batch_size, ("all",), "an integer of at least 1")
+        else:
+            check_count("batch_size", self.batch_size)
+        if not (self.checkpoint is None or isinstance(self.checkpoint, (str, PathLike))):
+            raise ValueError(f"checkpoint must be None or a path, got {self.checkpoint!r}.")
+
     def _key_figures(self) -> dict[str, str]:
         model, terms = self._model(), self._model().terms
         epoch, best = model.state.epoch, model.state.best_epoch
@@ -209,21 +248,8 @@ class DeepModules(KeyFigures, BaseEstimator):
         return tags
 
     @abstractmethod
-    def _network_arguments(self, n_features: int, targets: Targets) -> dict[str, Any]:
-        """Arguments of the network for these data, but for those that all networks have."""
-
-    @abstractmethod
-    def _objective(self) -> dict[str, Any]:
-        """Loss and average, see :func:`modae.deep.loss.modular_loss`."""
-
-    def _validated_targets(self, y: Any, rows: Rows, start: Any, classes: Any) -> Targets:
-        """Numbers, or indices of classes; None if the rows are their own targets."""
-        return None
-
-
-def _without_best(state: TrainingState) -> TrainingState:
-    """A state whose last weights are the ones to use."""
-    return replace(state, best_weights=None, best_epoch=state.epoch)
+    def _task(self, rows: Rows, y: Any, start: TrainedModel | None, classes: Any) -> Task:
+        """What there is to learn from these data, which have been checked; sets ``classes_``, if any."""
 
 
 def _check_continues(start: TrainedModel, arguments: dict[str, Any], n_rows: int | None) -> None:

@@ -99,8 +99,7 @@ class Copies(nn.Module):
 
         in_dims = (0, 0 if x.ndim == 3 else None)
         run_all = torch.vmap(run_one, in_dims=in_dims, randomness="different")
-        outputs: Tensor = run_all(_numbers(self.architecture), x)
-        return outputs
+        return run_all(_numbers(self.architecture), x)
 
 
 def _numbers(module: nn.Module) -> dict[str, Tensor]:

@@ -132,12 +132,21 @@ def modular_loss(
     elif loss == "cross_entropy":
         members, of_mean = _cross_entropy(outputs, target, average)
     else:
-        _check_target(outputs, target)
+        # Equal shapes: broadcasting would compare every row with every other without a word.
+        if target.shape != outputs.shape[1:]:
+            raise ValueError(
+                f"target must have the shape of one module's outputs, {tuple(outputs.shape[1:])}, got "
+                f"{tuple(target.shape)}."
+            )
+        if target.dtype != outputs.dtype:
+            raise ValueError(
+                f"target must have the dtype of outputs, {outputs.dtype}, got {target.dtype}: use "
+                "target.to(outputs.dtype)."
+            )
         outputs, target = outputs.reshape(*outputs.shape[:2], -1), target.reshape(len(target), -1)
         if loss == "huber":
-            members, of_mean = _elementwise(
-                outputs, target, partial(functional.huber_loss, reduction="none")
-            )
+            huber = partial(functional.huber_loss, reduction="none")
+            members, of_mean = _elementwise(outputs, target, huber)
         else:
             members, of_mean, _ = _SquaredError.apply(outputs, target)  # type: ignore[no-untyped-call]
     if reduction != "none":
@@ -248,20 +257,6 @@ def _square_of_rows(values: Tensor) -> Tensor:
     """Sum of squares over the last axis; as a norm, because that makes no array of squares."""
     norms: Tensor = torch.linalg.vector_norm(values, dim=-1)
     return norms.square()
-
-
-def _check_target(outputs: Tensor, target: Tensor) -> None:
-    """Equal shapes: broadcasting would compare every row with every other without a word."""
-    if target.shape != outputs.shape[1:]:
-        raise ValueError(
-            f"target must have the shape of one module's outputs, {tuple(outputs.shape[1:])}, got "
-            f"{tuple(target.shape)}."
-        )
-    if target.dtype != outputs.dtype:
-        raise ValueError(
-            f"target must have the dtype of outputs, {outputs.dtype}, got {target.dtype}: use "
-            "target.to(outputs.dtype)."
-        )
 
 
 def check_name(name: str, value: Any, names: Iterable[str], other: str) -> None:

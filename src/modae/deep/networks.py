@@ -335,9 +335,7 @@ def make_activation(activation: Activation) -> nn.Module:
             f"activation must have no parameters or buffers, as all members would share them, got "
             f"{module!r}. Write such an encoder and decoder as modules of your own."
         )
-    rows = torch.zeros(2, 3, 4)
-    changed = rows.clone()
-    changed[0, 0, 0] = 1.0
+    rows, changed = torch.zeros(2, 3, 4), torch.eye(1, 24).view(2, 3, 4)
     module.eval()
     with torch.no_grad():
         before, after = module(rows), module(changed)

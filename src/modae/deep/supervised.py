@@ -13,9 +13,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from modae.data import rows_of
 from modae.data.rows import Rows
-from modae.deep.base import DeepModules
+from modae.deep.base import DeepModules, Task
 from modae.deep.loss import AVERAGES
-from modae.deep.model import Targets
+from modae.deep.model import TrainedModel
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_choice
 
@@ -31,11 +31,6 @@ class SupervisedModules(DeepModules):
     module: Any = None
     shared_body: bool = False
 
-    def _network_arguments(self, n_features: int, targets: Targets) -> dict[str, Any]:
-        assert targets is not None
-        n_outputs = targets[0].size if targets.dtype.kind == "f" else len(self.classes_)
-        return {"n_outputs": n_outputs, "shared_body": self.shared_body, "module": self.module}
-
     def _check_target(self, y: Any, rows: Rows) -> None:
         """What must hold for numbers and labels alike."""
         if y is None:
@@ -43,6 +38,9 @@ class SupervisedModules(DeepModules):
         if np.ma.is_masked(y):
             raise ValueError("y has masked entries, which would be read as values: drop those rows.")
         check_consistent_length(rows, y)
+
+    def _arguments(self, n_outputs: int) -> dict[str, Any]:
+        return {"n_outputs": n_outputs, "shared_body": self.shared_body, "module": self.module}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -173,20 +171,18 @@ class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModule
         """
         return self.predict_members(X).std(axis=0)
 
-    def _objective(self) -> dict[str, Any]:
-        check_choice("loss", self.loss, ("squared_error", "huber"))
-        return {"loss": self.loss, "average": "probability"}
-
-    def _validated_targets(self, y: Any, rows: Rows, start: Any, classes: Any) -> Targets:
+    def _task(self, rows: Rows, y: Any, start: TrainedModel | None, classes: Any) -> Task:
         self._check_target(y, rows)
-        values: np.ndarray = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+        check_choice("loss", self.loss, ("squared_error", "huber"))
+        values = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+        arguments = self._arguments(values[0].size)
         if start is not None:
             width = start.arguments["n_outputs"]
-            if (values.ndim == 1, values[0].size) != (start.flat, width):
+            if (values.ndim == 1, arguments["n_outputs"]) != (start.flat, width):
                 raise ValueError(
                     f"y must have its {width} columns of fit, got the shape {values.shape}."
                 )
-        return values
+        return values, arguments, {"loss": self.loss, "average": "probability"}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -283,7 +279,7 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
         -------
         self
         """
-        return self._train_one_epoch(X, y, classes)
+        return self._train(X, y, vars(self).get("_fitted"), classes, stream=True)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest probability.
@@ -362,13 +358,9 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
     def _labels(self, scores: Array) -> np.ndarray:
         return self.classes_[scores.argmax(axis=-1)]
 
-    def _objective(self) -> dict[str, Any]:
-        check_choice("average", self.average, AVERAGES)
-        return {"loss": "cross_entropy", "average": self.average}
-
-    def _validated_targets(self, y: Any, rows: Rows, start: Any, classes: Any) -> Targets:
-        """Where each label is in ``classes_``."""
+    def _task(self, rows: Rows, y: Any, start: TrainedModel | None, classes: Any) -> Task:
         self._check_target(y, rows)
+        check_choice("average", self.average, AVERAGES)
         labels = column_or_1d(y, warn=True)
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
@@ -384,4 +376,5 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
                 f"y must hold labels that were announced, {self.classes_.tolist()}, got "
                 f"{labels[~known][0]!r}: give all of them as `classes` in the first partial_fit."
             )
-        return np.searchsorted(self.classes_, labels)
+        objective = {"loss": "cross_entropy", "average": self.average}
+        return np.searchsorted(self.classes_, labels), self._arguments(len(self.classes_)), objective

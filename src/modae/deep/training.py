@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from inspect import isclass, signature
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -19,28 +17,11 @@ import torch
 from torch import Tensor, nn
 
 from modae.data.rows import Rows
-from modae.deep.loss import LossTerms, check_name, modular_loss
-from modae.deep.model import (
-    DTYPES,
-    ORDER,
-    SPLIT,
-    Targets,
-    TrainedModel,
-    TrainingState,
-    device_of,
-    to_arrays,
-    to_tensors,
-)
+from modae.deep.loss import LossTerms, modular_loss
+from modae.deep.model import ORDER, SPLIT, Targets, TrainedModel, TrainingState, to_arrays, to_tensors
 from modae.deep.shortcut import network_terms
 from modae.utils.arrays import Array, Indices
-from modae.utils.parameters import (
-    check_choice,
-    check_count,
-    check_diversity,
-    check_flag,
-    check_fraction,
-    check_non_negative,
-)
+from modae.utils.parameters import check_non_negative
 
 GROWTH_LIMIT = 1e3
 """A loss this many times that of the first epoch, and still growing, will not come back."""
@@ -94,13 +75,9 @@ def train(
         chosen, held_out = _split_rows(len(chosen), state.seed, options)
     batch_size = len(chosen) if options.batch_size == "all" else int(options.batch_size)
     network = model.new_network()
-    optimizer = make_optimizer(options, network)
     if state.weights:
         network.load_state_dict(to_tensors(state.weights))
-    if state.optimizer_name == type(optimizer).__name__:  # another one starts without memory
-        memory = {int(place): to_tensors(values) for place, values in state.optimizer.items()}
-        groups = optimizer.state_dict()["param_groups"]
-        optimizer.load_state_dict({"state": memory, "param_groups": groups})
+    optimizer = make_optimizer(options, network, state)
     forward = torch.compile(network) if options.compile else network
 
     while state.epoch < until:
@@ -184,16 +161,15 @@ def _split_rows(n_rows: int, seed: int, options: Any) -> tuple[Indices, Indices]
 
 def _means_over_rows(
     terms_of_batches: Iterable[tuple[int, LossTerms]], unit: float, epoch: int
-) -> list[float]:
+) -> Array:
     """Means of loss, members and of_mean, in units of the data; a number that is none stops at once."""
-    n_rows, sums = 0, [0.0] * 3
+    n_rows, sums = 0, np.zeros(3)
     for count, terms in terms_of_batches:
-        values = [term.item() for term in terms]
-        if not all(math.isfinite(value) for value in values):
-            raise diverged(epoch, [unit * value for value in values], "is not finite")
-        n_rows += count
-        sums = [before + count * value for before, value in zip(sums, values, strict=True)]
-    return [unit * value / n_rows for value in sums]
+        values = np.array([term.item() for term in terms])
+        if not np.isfinite(values).all():
+            raise diverged(epoch, unit * values, "is not finite")
+        n_rows, sums = n_rows + count, sums + count * values
+    return unit * sums / n_rows
 
 
 def _with_epoch(state: TrainingState, record: dict[str, float]) -> dict[str, Array]:
@@ -211,7 +187,7 @@ def _best_epoch(history: dict[str, Array], epoch: int) -> int:
     return epoch if np.isnan(losses).all() else int(np.nanargmin(losses)) + 1
 
 
-def diverged(epoch: int, terms: list[float], what: str) -> DivergedError:
+def diverged(epoch: int, terms: Iterable[float], what: str) -> DivergedError:
     """The error, with the two terms and what to try."""
     loss, members, of_mean = terms
     return DivergedError(
@@ -221,8 +197,8 @@ def diverged(epoch: int, terms: list[float], what: str) -> DivergedError:
     )
 
 
-def make_optimizer(options: Any, network: nn.Module) -> torch.optim.Optimizer:
-    """An optimiser without memory; it is told only what differs from its defaults."""
+def make_optimizer(options: Any, network: nn.Module, state: TrainingState) -> torch.optim.Optimizer:
+    """An optimiser with what it remembers; it is told only what differs from its defaults."""
     settings: dict[str, Any] = {"lr": float(options.learning_rate)}
     if options.weight_decay:
         settings["weight_decay"] = float(options.weight_decay)
@@ -230,7 +206,12 @@ def make_optimizer(options: Any, network: nn.Module) -> torch.optim.Optimizer:
     if isinstance(options.optimizer, str) and on_known_device:
         settings["fused"] = True  # one pass over the weights instead of about ten
     chosen: Any = OPTIMIZERS.get(options.optimizer, options.optimizer)
-    return chosen(network.parameters(), **settings)
+    optimizer: torch.optim.Optimizer = chosen(network.parameters(), **settings)
+    if state.optimizer_name == type(optimizer).__name__:  # another one starts without memory
+        memory = {int(place): to_tensors(values) for place, values in state.optimizer.items()}
+        groups = optimizer.state_dict()["param_groups"]
+        optimizer.load_state_dict({"state": memory, "param_groups": groups})
+    return optimizer
 
 
 def learning_rate(options: Any, epoch: int) -> float:
@@ -239,36 +220,3 @@ def learning_rate(options: Any, epoch: int) -> float:
     factor = schedule(epoch, int(options.max_epochs))
     check_non_negative(f"schedule({epoch}, {options.max_epochs})", factor)
     return float(options.learning_rate) * float(factor)
-
-
-def check_training_parameters(options: Any) -> None:
-    """Check every parameter that all deep estimators share."""
-    for name in ("n_modules", "max_epochs", "patience"):
-        check_count(name, getattr(options, name))
-    for name in ("equal_start", "early_stopping", "normalize", "compile", "verbose"):
-        check_flag(name, getattr(options, name))
-    for name in ("learning_rate", "weight_decay"):
-        check_non_negative(name, getattr(options, name))
-    check_diversity(options.diversity)
-    check_fraction("validation_fraction", options.validation_fraction)
-    check_choice("dtype", options.dtype, DTYPES)
-    device_of(options.device, options.dtype)
-    optimizer, schedule = options.optimizer, options.schedule
-    if not (isclass(optimizer) and issubclass(optimizer, torch.optim.Optimizer)):
-        check_name("optimizer", optimizer, OPTIMIZERS, "a torch.optim.Optimizer class")
-    if not callable(schedule):
-        check_name("schedule", schedule, SCHEDULES, "a callable(epoch, max_epochs)")
-    known = signature(OPTIMIZERS.get(optimizer, optimizer)).parameters
-    if options.weight_decay and "weight_decay" not in known:
-        raise ValueError(
-            f"weight_decay must be 0 for optimizer={optimizer!r}, which has none, got "
-            f"{options.weight_decay!r}."
-        )
-    if isinstance(options.batch_size, str) and options.batch_size != "all":
-        raise ValueError(
-            f"batch_size must be an integer of at least 1, or 'all', got {options.batch_size!r}."
-        )
-    if options.batch_size != "all":
-        check_count("batch_size", options.batch_size)
-    if not (options.checkpoint is None or isinstance(options.checkpoint, (str, PathLike))):
-        raise ValueError(f"checkpoint must be None or a path, got {options.checkpoint!r}.")
