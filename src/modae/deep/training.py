@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,9 @@ def train(
     optimizer = make_optimizer(options, network, state)
     forward = torch.compile(network) if options.compile else network
 
+    def measure(x: Tensor, target: Tensor) -> LossTerms:
+        return modular_loss(forward(x), target, **objective, return_terms=True)
+
     while state.epoch < until:
         if validate and state.epoch - _best_epoch(state.history, state.epoch) >= options.patience:
             break
@@ -90,21 +94,16 @@ def train(
         order = np.random.default_rng([state.seed, ORDER, state.epoch]).permutation(chosen)
         with model.seeded(state.epoch):
             network.train()
-            steps = (
-                (len(x), train_step(forward, optimizer, x, target, objective))
-                for x, target in model.batches(rows, batch_size, targets, order)
-            )
-            loss, members, of_mean = _means_over_rows(steps, model.unit, epoch)
+            step = partial(train_step, forward, optimizer, objective)
+            batches = model.batches(rows, batch_size, targets, order)
+            loss, members, of_mean = _means_over_rows(batches, step, model.unit, epoch)
             record = {"loss": loss, "members": members, "of_mean": of_mean}
             record |= {"diversity": members - of_mean, "learning_rate": rate}
             network.eval()
             if validate:
+                batches = model.batches(rows, batch_size, targets, held_out)
                 with torch.no_grad():
-                    measured = (
-                        (len(x), modular_loss(forward(x), target, **objective, return_terms=True))
-                        for x, target in model.batches(rows, batch_size, targets, held_out)
-                    )
-                    record["valid_loss"], *_ = _means_over_rows(measured, model.unit, epoch)
+                    record["valid_loss"], *_ = _means_over_rows(batches, measure, model.unit, epoch)
         history = _with_epoch(state, record)
         losses = history["loss"]
         # Epochs and not batches, of which a single one may be unlike the others.
@@ -134,7 +133,7 @@ def train(
 
 
 def train_step(
-    network: Any, optimizer: torch.optim.Optimizer, x: Tensor, target: Tensor, objective: dict[str, Any]
+    network: Any, optimizer: torch.optim.Optimizer, objective: dict[str, Any], x: Tensor, target: Tensor
 ) -> LossTerms:
     """One step of the optimiser, which may ask for the loss more than once; the terms it saw last."""
     seen: list[LossTerms] = []
@@ -160,15 +159,15 @@ def _split_rows(n_rows: int, seed: int, options: Any) -> tuple[Indices, Indices]
 
 
 def _means_over_rows(
-    terms_of_batches: Iterable[tuple[int, LossTerms]], unit: float, epoch: int
+    batches: Iterable[tuple[Tensor, Tensor]], measure: Callable[..., LossTerms], unit: float, epoch: int
 ) -> Array:
     """Means of loss, members and of_mean, in units of the data; a number that is none stops at once."""
     n_rows, sums = 0, np.zeros(3)
-    for count, terms in terms_of_batches:
-        values = np.array([term.item() for term in terms])
+    for x, target in batches:
+        values = np.array([term.item() for term in measure(x, target)])
         if not np.isfinite(values).all():
             raise diverged(epoch, unit * values, "is not finite")
-        n_rows, sums = n_rows + count, sums + count * values
+        n_rows, sums = n_rows + len(x), sums + len(x) * values
     return unit * sums / n_rows
 
 
