@@ -137,7 +137,11 @@ class TrainedModel:
 
     @cached_property
     def network(self) -> nn.Module:
-        """The network with the weights that were kept, ready for predictions."""
+        """The network with the weights that were kept, ready for predictions.
+
+        To be read before :meth:`seeded` and not inside: in Python 3.11 a cached property has a lock, and
+        two threads that take it and the lock of torch's generators in different orders wait for ever.
+        """
         network = self.new_network()
         network.load_state_dict(to_tensors(self.kept_weights))
         return network.eval()
@@ -257,11 +261,11 @@ class TrainedModel:
 
     def losses(self, rows: Rows, targets: Targets = None, order: Indices | None = None) -> Array:
         """Mean loss of the modules and loss of their mean for each row, (2, n), in units of the data."""
-        blocks = []
+        blocks, network = [], self.network
         options = {**self.objective, "reduction": "none", "return_terms": True}
         with torch.no_grad(), self.seeded():
             for x, target in self.batches(rows, self._rows_in_block(), targets, order):
-                terms = modular_loss(self.network(x), target, **options)
+                terms = modular_loss(network(x), target, **options)
                 blocks.append(torch.stack([terms.members, terms.of_mean]).cpu().numpy())
         return self.unit * np.concatenate(blocks, axis=1).astype(np.float64)
 
