@@ -99,9 +99,9 @@ def interrupt_after(monkeypatch, n_epochs):
     """Ctrl-C in the middle of the epoch that comes after ``n_epochs`` whole ones of a call."""
     step, rate, epochs = training.train_step, training.learning_rate, []
 
-    def learning_rate(options, epoch, **others):
+    def learning_rate(options, epoch):
         epochs.append(epoch)
-        return rate(options, epoch, **others)
+        return rate(options, epoch)
 
     def train_step(*arguments):
         terms = step(*arguments)

@@ -83,8 +83,8 @@ def test_an_autoencoder_is_encoders_then_decoders():
     )
     codes = torch.stack([module(rows()) for module in encoders.made])
     expected = torch.stack([module(code) for module, code in zip(decoders.made, codes, strict=True)])
-    torch.testing.assert_close(network.encode(rows()), codes)
-    torch.testing.assert_close(network.decode(codes), expected)
+    torch.testing.assert_close(network.encoder(rows()), codes)
+    torch.testing.assert_close(network.decoder(codes), expected)
     torch.testing.assert_close(network(rows()), expected)
 
 

@@ -45,12 +45,12 @@ def all_networks(hidden, activation="tanh", **options):
 def test_equals_separate_networks(hidden, activation):
     autoencoder, regression, shared = all_networks(hidden, activation)
     x = rows(N, D)
-    codes = autoencoder.encode(x)
+    codes = autoencoder.encoder(x)
     assert codes.shape == (M, N, H)
     for i in range(M):
         code = separate(autoencoder.encoder, i)(x)
         torch.testing.assert_close(codes[i], code)
-        torch.testing.assert_close(autoencoder.decode(codes)[i], separate(autoencoder.decoder, i)(code))
+        torch.testing.assert_close(autoencoder.decoder(codes)[i], separate(autoencoder.decoder, i)(code))
         torch.testing.assert_close(autoencoder(x)[i], separate(autoencoder.decoder, i)(code))
         torch.testing.assert_close(regression(x)[i], separate(regression.members, i)(x))
         torch.testing.assert_close(shared(x)[i], separate(shared.members, i)(shared.body(x)))

@@ -93,12 +93,3 @@ def test_second_derivatives():
     inputs = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
     assert torch.autograd.gradcheck(lambda *values: linear_output_terms(*values, 0.3).loss, inputs)
     assert torch.autograd.gradgradcheck(lambda *values: linear_output_terms(*values, 0.3).loss, inputs)
-
-
-def test_errors():
-    network, x, target = problem(SHORT["relu"])
-    with pytest.raises(ValueError, match=r"diversity must be .* got 1\.5"):
-        network_terms(network, x, target, 1.5)
-    for wrong in (target[:, :1], target[0], target[:1], target.float()):
-        with pytest.raises(ValueError, match=r"target must have the shape .*\(12, 8\) of .*64, got"):
-            network_terms(network, x, wrong, 0.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,16 @@ from sklearn.base import TransformerMixin
 from sklearn.utils import check_array
 
 from modae.data import rows_of
-from modae.deep.base import DeepModules, as_tuple
+from modae.data.rows import Rows
+from modae.deep.base import DeepModules, Task
+from modae.deep.model import TrainedModel
 from modae.linear.model import resolved_components
 from modae.linear.notebook import modules_text
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count
 
 
+@dataclass(eq=False, repr=False)
 class ModularAutoencoder(TransformerMixin, DeepModules):
     r"""A set of autoencoders, of any depth, trained together to be good and different.
 
@@ -133,40 +137,18 @@ class ModularAutoencoder(TransformerMixin, DeepModules):
     True
     """
 
+    n_modules: int = 10
+    n_components: int | None = None
+    diversity: float = 0.5
+    _: KW_ONLY
+    hidden_layer_sizes: Any = (64,)
+    encoder: Any = None
+    decoder: Any = None
+
     _network_kind = "autoencoder"
 
     reconstruction_error_ = property(lambda self: self._model().terms["members"])
     n_components_ = property(lambda self: self._model().n_components)
-
-    def __init__(
-        self,
-        n_modules: int = 10,
-        n_components: int | None = None,
-        diversity: float = 0.5,
-        *,
-        hidden_layer_sizes: Any = (64,),
-        activation: Any = "relu",
-        encoder: Any = None,
-        decoder: Any = None,
-        equal_start: bool = False,
-        optimizer: Any = "adam",
-        learning_rate: float = 1e-3,
-        schedule: Any = "constant",
-        weight_decay: float = 0.0,
-        batch_size: Any = 128,
-        max_epochs: int = 50,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        patience: int = 10,
-        normalize: bool = True,
-        dtype: str = "float32",
-        device: str = "auto",
-        compile: bool = False,  # noqa: A002 - the name that torch uses
-        verbose: bool = False,
-        checkpoint: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self._store(locals())
 
     def transform(self, X: Any) -> Array:
         """Codes of all modules side by side.
@@ -192,7 +174,7 @@ class ModularAutoencoder(TransformerMixin, DeepModules):
         -------
         codes : ndarray of shape (n_modules, n_samples, n_components)
         """
-        return self._model().outputs(rows_of(X, self), "encode")
+        return self._model().outputs(rows_of(X, self), "encoder")
 
     def inverse_transform(self, X: Any) -> Array:
         """Mean reconstruction from the codes of all modules.
@@ -242,9 +224,8 @@ class ModularAutoencoder(TransformerMixin, DeepModules):
         scores : ndarray of shape (n_samples,)
         """
         model, rows = self._model(), rows_of(X, self)
-        members, of_mean = model.losses(model.data(rows))
-        scores: Array = model.objective["diversity"] * (members - of_mean) - members
-        return scores
+        members, of_mean = model.losses(rows)
+        return model.objective["diversity"] * (members - of_mean) - members
 
     def score(self, X: Any, y: object = None) -> float:
         """Mean of ``score_samples``: minus the loss. Compares models at one diversity only.
@@ -275,20 +256,12 @@ class ModularAutoencoder(TransformerMixin, DeepModules):
         width = range(model.n_components)
         return np.array([f"module{i}_{h}" for i in range(model.n_modules) for h in width], dtype=object)
 
-    def _network_arguments(self, n_features: int, targets: np.ndarray | None) -> dict[str, Any]:
+    def _task(self, rows: Rows, y: Any, start: TrainedModel | None, classes: Any) -> Task:
         if self.n_components is not None:
             check_count("n_components", self.n_components)
-        return {
-            "n_features": n_features,
-            "n_components": int(resolved_components(self.n_components, n_features)),
-            "hidden_layer_sizes": as_tuple(self.hidden_layer_sizes),
-            "activation": self.activation,
-            "encoder": self.encoder,
-            "decoder": self.decoder,
-        }
-
-    def _objective(self) -> dict[str, Any]:
-        return {"diversity": float(self.diversity), "loss": "squared_error", "average": "probability"}
+        n_components = int(resolved_components(self.n_components, rows.shape[1]))
+        arguments = {"n_components": n_components, "encoder": self.encoder, "decoder": self.decoder}
+        return None, arguments, {"loss": "squared_error", "average": "probability"}
 
     def _key_figures(self) -> dict[str, str]:
         model = self._model()

@@ -3,39 +3,70 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
-from copy import deepcopy
-from dataclasses import replace
+from copy import copy, deepcopy
+from dataclasses import dataclass, replace
+from inspect import isclass, signature
+from os import PathLike
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
+from torch.optim import Optimizer
 
 from modae.data import rows_of
 from modae.data.rows import Rows
-from modae.deep.batches import Scaling
-from modae.deep.model import TrainedModel, TrainingState
-from modae.deep.options import check_training_parameters
-from modae.deep.training import train
+from modae.deep.loss import check_name
+from modae.deep.model import DTYPES, Scaling, TrainedModel, TrainingState, device_of
+from modae.deep.training import OPTIMIZERS, SCHEDULES, train
 from modae.files.api import save
 from modae.linear.notebook import KeyFigures
 from modae.utils.parallel import progress_bar
+from modae.utils.parameters import (
+    check_choice,
+    check_count,
+    check_diversity,
+    check_flag,
+    check_fraction,
+    check_non_negative,
+)
+
+Task = tuple[Any, dict[str, Any], dict[str, Any]]
+"""Targets (numbers, indices of classes, or None if the rows are their own), arguments of the network but
+for those that all networks have, and loss and average, see :func:`modae.deep.loss.modular_loss`."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DeepModules(KeyFigures, BaseEstimator):
-    """A scikit-learn estimator around one training loop.
+    """A scikit-learn estimator around one training loop, with the parameters of training.
 
-    Abstract: a subclass says what its network, its objective and its targets are.
+    Abstract: a subclass says what its network, its objective and its targets are. It is a dataclass, so
+    that the parameters which all deep estimators have are written down once: scikit-learn reads them
+    from the signature of the constructor that ``dataclass`` makes. ``_fitted``, a
+    :class:`modae.deep.model.TrainedModel`, is replaced as a whole after each epoch, and all fitted
+    attributes are read from it.
     """
 
-    _fitted: TrainedModel
-    """Replaced as a whole after each epoch; all fitted attributes are read from it."""
+    activation: Any = "relu"
+    equal_start: bool = False
+    optimizer: Any = "adam"
+    learning_rate: float = 1e-3
+    schedule: Any = "constant"
+    weight_decay: float = 0.0
+    batch_size: Any = 128
+    max_epochs: int = 50
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    patience: int = 10
+    normalize: bool = True
+    dtype: str = "float32"
+    device: str = "auto"
+    compile: bool = False
+    verbose: bool = False
+    checkpoint: Any = None
+    random_state: Any = None
 
-    _network_kind: str
-    """A name in :data:`modae.deep.networks.NETWORKS`."""
+    _network_kind = "regression"  # a name in modae.deep.networks.NETWORKS
 
     history_ = property(lambda self: deepcopy(self._model().state.history))
     n_epochs_ = property(lambda self: self._model().state.epoch)
@@ -45,11 +76,6 @@ class DeepModules(KeyFigures, BaseEstimator):
     diversity_ = property(lambda self: self._model().objective["diversity"])
     loss_ = property(lambda self: self._model().terms["loss"])
     diversity_term_ = property(lambda self: self._model().terms["diversity"])
-
-    def _store(self, parameters: dict[str, Any]) -> None:
-        """Keep the parameters of the constructor as they are: its ``locals()``."""
-        names = self._get_param_names()
-        self.__dict__.update({name: parameters[name] for name in names})
 
     def _model(self) -> TrainedModel:
         check_is_fitted(self)
@@ -70,7 +96,7 @@ class DeepModules(KeyFigures, BaseEstimator):
         -------
         self
         """
-        return self._train(X, y, None, int(self.max_epochs))
+        return self._train(X, y, None)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """One epoch over these rows, from where training is now, at a constant learning rate.
@@ -87,7 +113,7 @@ class DeepModules(KeyFigures, BaseEstimator):
         -------
         self
         """
-        return self._train_one_epoch(X, y)
+        return self._train(X, y, vars(self).get("_fitted"), stream=True)
 
     def resume(self, X: Any, y: Any = None) -> Self:
         """Go on with a training that was interrupted, or that is to be longer.
@@ -109,93 +135,97 @@ class DeepModules(KeyFigures, BaseEstimator):
         start = self._model()
         if start.n_rows is None:
             raise ValueError("resume continues fit, but the last call was partial_fit: call that again.")
-        if not self.early_stopping:
-            start = replace(start, state=_without_best(start.state))
-        return self._train(X, y, start, int(self.max_epochs))
-
-    def _train_one_epoch(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """As one part of a stream, from the weights that predictions use now."""
-        start = vars(self).get("_fitted")
-        if start is not None:
-            state = replace(_without_best(start.state), weights=start.kept_weights)
-            start = replace(start, state=state)
-        n_epochs = 0 if start is None else start.state.epoch
-        return self._train(X, y, start, n_epochs + 1, classes=classes, stream=True)
+        return self._train(X, y, start)
 
     def _train(
-        self,
-        X: Any,
-        y: Any,
-        start: TrainedModel | None,
-        until: int,
-        *,
-        classes: Any = None,
-        stream: bool = False,
+        self, X: Any, y: Any, start: TrainedModel | None, classes: Any = None, stream: bool = False
     ) -> Self:
-        """Train until so many epochs are done in all, from a fresh start or from a model."""
-        with self._unchanged_on_failure():
-            check_training_parameters(self)
-            rows = rows_of(X, self, reset=start is None)
-            targets = self._validated_targets(y, rows, start, classes)
-            if start is not None and not stream and rows.shape[0] != start.n_rows:
-                raise ValueError(
-                    f"X must be the data of fit, which had {start.n_rows} rows, got {rows.shape[0]}: "
-                    "new rows go to partial_fit."
-                )
-            model = self._initial_model(rows, targets, start, stream=stream)
-            if targets is not None and model.target_scaling is not None:
-                targets = targets.reshape(len(targets), -1)
-            data, validate = model.data(rows, targets), bool(self.early_stopping) and not stream
-            epochs = train(model, data, self, until=until, validate=validate, stream=stream)
-            n_steps = max(0, until - model.state.epoch) + 1  # the last one measures all losses
-            with progress_bar("training", n_steps, shown=self.verbose) as advance:
-                for trained in epochs:
-                    self._fitted = trained
-                    if self.checkpoint is not None:
-                        save(self, self.checkpoint)
-                    advance()
-        return self
-
-    def _initial_model(
-        self, rows: Rows, targets: np.ndarray | None, start: TrainedModel | None, *, stream: bool
-    ) -> TrainedModel:
-        """What there is before the first epoch of this call."""
-        arguments = self._network_arguments(rows.shape[1], targets)
-        arguments |= {"n_modules": int(self.n_modules), "equal_start": bool(self.equal_start)}
-        if start is not None:
-            _check_same_network(start.arguments, arguments)
-            state, scaling, target_scaling = start.state, start.scaling, start.target_scaling
-        else:
+        """Train from a fresh start, or go on from a model: for one epoch if the rows are of a stream."""
+        self._check_parameters()
+        before, fresh = self.__dict__, copy(self)
+        rows, sizes = rows_of(X, fresh, reset=start is None), self.hidden_layer_sizes
+        targets, arguments, objective = fresh._task(rows, y, start, classes)
+        flat = targets is not None and targets.ndim == 1
+        is_regression = targets is not None and targets.dtype.kind == "f"
+        if is_regression:
+            targets = targets.reshape(len(targets), -1)
+        arguments |= {
+            "n_features": rows.shape[1],
+            "n_modules": int(self.n_modules),
+            # A list stands for a tuple; the network refuses what is neither.
+            "hidden_layer_sizes": tuple(sizes) if isinstance(sizes, list) else sizes,
+            "activation": self.activation,
+            "equal_start": bool(self.equal_start),
+        }
+        if start is None:
             state = TrainingState(int(check_random_state(self.random_state).randint(2**31 - 1)))
             scaling, target_scaling = Scaling.of(rows, normalize=self.normalize), None
-            if targets is not None and targets.dtype.kind == "f":
-                table = targets.reshape(len(targets), -1)
-                target_scaling = Scaling.of(table, name="y", normalize=self.normalize)
-        return TrainedModel(
+            if is_regression:
+                target_scaling = Scaling.of(targets, name="y", normalize=self.normalize)
+        else:
+            _check_continues(start, arguments, None if stream else rows.shape[0])
+            state, scaling, target_scaling = start.state, start.scaling, start.target_scaling
+            if stream:
+                state = replace(state, weights=start.kept_weights)
+            if stream or not self.early_stopping:  # from now on, the last weights are those to use
+                state = replace(state, best_weights=None, best_epoch=state.epoch)
+        model = TrainedModel(
             kind=self._network_kind,
             arguments=arguments,
-            objective=self._objective(),
+            objective={"diversity": float(self.diversity), **objective},
             dtype=self.dtype,
             device=str(self.device),
             scaling=scaling,
             target_scaling=target_scaling,
-            flat=targets is not None and targets.ndim == 1,
+            flat=flat,
             n_rows=None if stream else int(rows.shape[0]),
             state=state,
         )
-
-    @contextmanager
-    def _unchanged_on_failure(self) -> Iterator[None]:
-        """All attributes as they were, but for whole epochs before an interruption or a full disk."""
-        before = vars(self).copy()
+        until = state.epoch + 1 if stream else int(self.max_epochs)
+        n_steps = max(0, until - state.epoch) + 1  # the last one measures all losses
         try:
-            yield
-        except BaseException as error:
-            has_epochs = vars(self).get("_fitted") is not before.get("_fitted")
-            if not (has_epochs and isinstance(error, (KeyboardInterrupt, OSError))):
-                self.__dict__.clear()
-                self.__dict__.update(before)
+            with progress_bar("training", n_steps, shown=self.verbose) as advance:
+                for trained in train(model, rows, targets, self, until, stream=stream):
+                    fresh._fitted = trained
+                    self.__dict__ = fresh.__dict__  # which an interruption or a full disk keeps
+                    if self.checkpoint is not None:
+                        save(self, self.checkpoint)
+                    advance()
+        except Exception as error:
+            if not isinstance(error, OSError):
+                self.__dict__ = before
             raise
+        return self
+
+    def _check_parameters(self) -> None:
+        """Those that all deep estimators have; the network checks its own when it is made."""
+        for name in ("n_modules", "max_epochs", "patience"):
+            check_count(name, getattr(self, name))
+        for name in ("equal_start", "early_stopping", "normalize", "compile", "verbose"):
+            check_flag(name, getattr(self, name))
+        for name in ("learning_rate", "weight_decay"):
+            check_non_negative(name, getattr(self, name))
+        check_diversity(self.diversity)
+        check_fraction("validation_fraction", self.validation_fraction)
+        check_choice("dtype", self.dtype, DTYPES)
+        device_of(self.device, self.dtype)
+        optimizer, schedule = self.optimizer, self.schedule
+        if not (isclass(optimizer) and issubclass(optimizer, Optimizer)):
+            check_name("optimizer", optimizer, OPTIMIZERS, "a torch.optim.Optimizer class")
+        if not callable(schedule):
+            check_name("schedule", schedule, SCHEDULES, "a callable(epoch, max_epochs)")
+        known = signature(OPTIMIZERS.get(optimizer, optimizer)).parameters
+        if self.weight_decay and "weight_decay" not in known:
+            raise ValueError(
+                f"weight_decay must be 0 for optimizer={optimizer!r}, which has none, got "
+                f"{self.weight_decay!r}."
+            )
+        if isinstance(self.batch_size, str):
+            check_name("batch_size", self.batch_size, ("all",), "an integer of at least 1")
+        else:
+            check_count("batch_size", self.batch_size)
+        if not (self.checkpoint is None or isinstance(self.checkpoint, (str, PathLike))):
+            raise ValueError(f"checkpoint must be None or a path, got {self.checkpoint!r}.")
 
     def _key_figures(self) -> dict[str, str]:
         model, terms = self._model(), self._model().terms
@@ -215,70 +245,23 @@ class DeepModules(KeyFigures, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.non_deterministic = False
         return tags
 
     @abstractmethod
-    def _network_arguments(self, n_features: int, targets: np.ndarray | None) -> dict[str, Any]:
-        """Arguments of the network for these data, but for those that all networks have."""
-
-    @abstractmethod
-    def _objective(self) -> dict[str, Any]:
-        """Diversity, loss and average, see :func:`modae.deep.loss.modular_loss`."""
-
-    def _validated_targets(
-        self, y: Any, rows: Rows, start: TrainedModel | None, classes: Any
-    ) -> np.ndarray | None:
-        """Numbers, or indices of classes; None if the rows are their own targets."""
-        return None
+    def _task(self, rows: Rows, y: Any, start: TrainedModel | None, classes: Any) -> Task:
+        """What there is to learn from these data, which have been checked; sets ``classes_``, if any."""
 
 
-class SupervisedModules(DeepModules):
-    """Modules that learn targets y from rows X. Abstract: a subclass says what targets are."""
-
-    _network_kind = "regression"
-
-    def _network_arguments(self, n_features: int, targets: np.ndarray | None) -> dict[str, Any]:
-        assert targets is not None
-        is_numeric = targets.dtype.kind == "f"
-        return {
-            "n_features": n_features,
-            "n_outputs": targets[0].size if is_numeric else len(self.classes_),
-            "hidden_layer_sizes": as_tuple(self.hidden_layer_sizes),
-            "activation": self.activation,
-            "shared_body": self.shared_body,
-            "module": self.module,
-        }
-
-    def _check_target(self, y: Any, rows: Rows) -> None:
-        """What must hold for numbers and labels alike."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        if np.ma.is_masked(y):
-            raise ValueError("y has masked entries, which would be read as values: drop those rows.")
-        check_consistent_length(rows, y)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
-
-def as_tuple(sizes: Any) -> Any:
-    """A list as the tuple it stands for; the network refuses what is neither."""
-    return tuple(sizes) if isinstance(sizes, list) else sizes
-
-
-def _without_best(state: TrainingState) -> TrainingState:
-    """A state whose last weights are the ones to use."""
-    return replace(state, best_weights=None, best_epoch=state.epoch)
-
-
-def _check_same_network(before: dict[str, Any], now: dict[str, Any]) -> None:
-    """A training can go on with other options, but not with another network."""
-    for name, value in now.items():
-        if name not in before or before[name] != value:
+def _check_continues(start: TrainedModel, arguments: dict[str, Any], n_rows: int | None) -> None:
+    """A training can go on with other options, but not with other rows or another network."""
+    if n_rows not in (None, start.n_rows):
+        raise ValueError(
+            f"X must be the data of fit, which had {start.n_rows} rows, got {n_rows}: new rows go to "
+            "partial_fit."
+        )
+    for name, value in arguments.items():
+        if name not in start.arguments or start.arguments[name] != value:
             raise ValueError(
-                f"{name} must be what it was in fit, {before.get(name)!r}, to continue it, got "
+                f"{name} must be what it was in fit, {start.arguments.get(name)!r}, to continue it, got "
                 f"{value!r}: call fit for another network."
             )

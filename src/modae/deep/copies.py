@@ -14,8 +14,6 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state
 
-from modae.utils.parameters import check_count, check_flag
-
 Factory = Callable[[int, int], nn.Module]
 
 
@@ -65,8 +63,6 @@ class Copies(nn.Module):
         equal_start: bool = False,
     ) -> None:
         super().__init__()
-        check_count("n_modules", n_modules)
-        check_flag("equal_start", equal_start)
         if isinstance(factory, nn.Module) or not callable(factory):
             raise ValueError(
                 f"{name} must be a class or function that returns a new torch.nn.Module when called as "
@@ -78,21 +74,7 @@ class Copies(nn.Module):
         self.architecture = members[0]
         for key, values in _numbers(self.architecture).items():
             values.data = {**parameters, **buffers}[key].detach()  # in place: tied weights stay tied
-        self._check_shapes(name, n_inputs, n_outputs)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Rows (n, n_inputs) for all members, or rows of each (M, n, n_inputs), to (M, n, n_outputs)."""
-
-        def run_one(numbers: dict[str, Tensor], rows: Tensor) -> Any:
-            return functional_call(self.architecture, numbers, (rows,))
-
-        in_dims = (0, 0 if x.ndim == 3 else None)
-        run_all = torch.vmap(run_one, in_dims=in_dims, randomness="different")
-        outputs: Tensor = run_all(_numbers(self.architecture), x)
-        return outputs
-
-    def _check_shapes(self, name: str, n_inputs: int, n_outputs: int) -> None:
-        """Run two rows, so that a module that does not fit is found now and named."""
+        # Two rows, so that a module that does not fit is found now and named.
         rows = next(self.parameters()).new_zeros(2, n_inputs)
         try:
             with torch.no_grad():
@@ -108,6 +90,16 @@ class Copies(nn.Module):
                 f"{name} must make a module that gives a tensor of shape (2, {n_outputs}) for rows of "
                 f"shape (2, {n_inputs}), got {got}."
             )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Rows (n, n_inputs) for all members, or rows of each (M, n, n_inputs), to (M, n, n_outputs)."""
+
+        def run_one(numbers: dict[str, Tensor], rows: Tensor) -> Any:
+            return functional_call(self.architecture, numbers, (rows,))
+
+        in_dims = (0, 0 if x.ndim == 3 else None)
+        run_all = torch.vmap(run_one, in_dims=in_dims, randomness="different")
+        return run_all(_numbers(self.architecture), x)
 
 
 def _numbers(module: nn.Module) -> dict[str, Tensor]:
@@ -139,13 +131,10 @@ def _check_members(name: str, members: list[Any]) -> None:
             f"{name} must return a new module at each call, with parameters of its own, got one again "
             "that it had returned before."
         )
-    kinds = {
-        (
-            type(member),
-            *((key, v.shape, v.dtype, v.requires_grad) for key, v in _numbers(member).items()),
-        )
-        for member in members
-    }
+    kinds = set()
+    for member in members:
+        numbers = _numbers(member).items()
+        kinds.add((type(member), *((key, v.shape, v.dtype, v.requires_grad) for key, v in numbers)))
     if len(kinds) > 1:
         raise ValueError(
             f"{name} must return the same architecture at each call, got {len(kinds)} different ones."

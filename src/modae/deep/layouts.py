@@ -13,13 +13,10 @@ import torch
 
 from modae.deep.autoencoder import ModularAutoencoder
 from modae.deep.base import DeepModules
-from modae.deep.batches import Scaling
-from modae.deep.classifier import ModularNetworkClassifier
 from modae.deep.loss import AVERAGES, LOSSES
-from modae.deep.model import TrainedModel, TrainingState
+from modae.deep.model import DTYPES, Scaling, TrainedModel, TrainingState
 from modae.deep.networks import NETWORKS
-from modae.deep.options import DTYPES
-from modae.deep.regressor import ModularNetworkRegressor
+from modae.deep.supervised import ModularNetworkClassifier, ModularNetworkRegressor
 from modae.ensembles.layouts import labels, word
 from modae.files.rules import (
     Choice,

@@ -13,7 +13,7 @@ loss of a Modular Regression Network (the paper's appendix).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -30,9 +30,6 @@ LOSSES = ("squared_error", "huber", "cross_entropy")
 
 AVERAGES = ("probability", "logit")
 """What is averaged over the modules of a classifier."""
-
-REDUCTIONS = ("mean", "sum", "none")
-"""How the losses of the rows become one number."""
 
 CHUNK = 2**18
 """Elements of the errors that are in memory at once: 1 MB of float32, about the cache of one core."""
@@ -70,7 +67,7 @@ def modular_loss(
     average: str = "probability",
     reduction: str = "mean",
     return_terms: bool = False,
-) -> Tensor | LossTerms:
+) -> Any:
     r"""(1 - diversity) * mean loss of the modules + diversity * loss of their mean.
 
     Elements of a row are summed, so the squared error of a row is :math:`\|F_i(x)-y\|^2`. Its gradient
@@ -115,32 +112,48 @@ def modular_loss(
     >>> [value.item() for value in terms], terms.ambiguity.item()
     ([1.5, 2.0, 1.0], 1.0)
     """
-    terms = loss_terms(outputs, target, diversity, loss=loss, average=average, reduction=reduction)
-    return terms if return_terms else terms.loss
-
-
-def loss_terms(
-    outputs: Tensor,
-    target: Tensor,
-    diversity: float,
-    *,
-    loss: Loss = "squared_error",
-    average: str = "probability",
-    reduction: str = "mean",
-) -> LossTerms:
-    """The loss and its two terms: :func:`modular_loss` with ``return_terms=True``."""
+    check_diversity(diversity)
+    check_choice("reduction", reduction, ("mean", "sum", "none"))
+    check_choice("average", average, AVERAGES)
+    if not callable(loss):
+        check_name("loss", loss, LOSSES, "a callable")
     if not isinstance(target, Tensor):
         raise ValueError(f"target must be a torch tensor, got {type(target).__name__}.")
-    check_diversity(diversity)
-    check_choice("reduction", reduction, REDUCTIONS)
-    _check_loss(loss, average)
-    _check_outputs(outputs)
-    members, of_mean = _terms_of_rows(outputs, target, loss, average)
-    if reduction != "none":
-        members, of_mean = (
-            rows.mean() if reduction == "mean" else rows.sum() for rows in (members, of_mean)
+    if not isinstance(outputs, Tensor) or not outputs.is_floating_point():
+        kind = outputs.dtype if isinstance(outputs, Tensor) else type(outputs).__name__
+        raise ValueError(f"outputs must be a torch tensor of floats, got {kind}.")
+    if outputs.ndim < 2 or 0 in outputs.shape:
+        raise ValueError(
+            "outputs must have the shape (n_modules, n_rows, ...) with at least one of each, got "
+            f"{tuple(outputs.shape)}."
         )
-    return LossTerms((1.0 - diversity) * members + diversity * of_mean, members, of_mean)
+    if callable(loss):
+        members, of_mean = _elementwise(outputs, target, loss)
+    elif loss == "cross_entropy":
+        members, of_mean = _cross_entropy(outputs, target, average)
+    else:
+        # Equal shapes: broadcasting would compare every row with every other without a word.
+        if target.shape != outputs.shape[1:]:
+            raise ValueError(
+                f"target must have the shape of one module's outputs, {tuple(outputs.shape[1:])}, got "
+                f"{tuple(target.shape)}."
+            )
+        if target.dtype != outputs.dtype:
+            raise ValueError(
+                f"target must have the dtype of outputs, {outputs.dtype}, got {target.dtype}: use "
+                "target.to(outputs.dtype)."
+            )
+        outputs, target = outputs.reshape(*outputs.shape[:2], -1), target.reshape(len(target), -1)
+        if loss == "huber":
+            huber = partial(functional.huber_loss, reduction="none")
+            members, of_mean = _elementwise(outputs, target, huber)
+        else:
+            members, of_mean, _ = _SquaredError.apply(outputs, target)  # type: ignore[no-untyped-call]
+    if reduction != "none":
+        reduce = torch.mean if reduction == "mean" else torch.sum
+        members, of_mean = reduce(members), reduce(of_mean)
+    terms = LossTerms((1.0 - diversity) * members + diversity * of_mean, members, of_mean)
+    return terms if return_terms else terms.loss
 
 
 class _SquaredError(torch.autograd.Function):
@@ -184,38 +197,51 @@ class _SquaredError(torch.autograd.Function):
         return to_outputs, to_target
 
 
-def _terms_of_rows(outputs: Tensor, target: Tensor, loss: Loss, average: str) -> tuple[Tensor, Tensor]:
-    """Mean loss of the modules, and loss of their mean, each (n_rows,)."""
-    if loss == "cross_entropy":
-        return _cross_entropy(outputs, target, average)
-    if callable(loss):
-        return _elementwise(outputs, target, loss)
-    _check_target(outputs, target)
-    if outputs.ndim == 2:
-        outputs, target = outputs[..., None], target[..., None]
-    if loss == "huber":
-        return _elementwise(outputs, target, partial(functional.huber_loss, reduction="none"))
-    members, of_mean, _ = _SquaredError.apply(outputs.flatten(2), target.flatten(1))  # type: ignore[no-untyped-call]
-    return members, of_mean
-
-
 def _elementwise(
     outputs: Tensor, target: Tensor, loss: Callable[[Tensor, Tensor], Tensor]
 ) -> tuple[Tensor, Tensor]:
-    mean, n_rows = outputs.mean(dim=0), outputs.shape[1]
+    """Both terms for each row, by a loss that gives one value for each element, or for each row."""
+    n_rows = outputs.shape[1]
     if target.ndim < 1 or len(target) != n_rows:
         raise ValueError(
             f"target must have one row for each of the {n_rows} rows of outputs, got shape "
             f"{tuple(target.shape)}."
         )
+
+    def losses(values: Tensor, wanted: Tensor, n_leading: int) -> Tensor:
+        found = loss(values, wanted)
+        if not isinstance(found, Tensor):
+            raise ValueError(f"loss must return a torch tensor, got {type(found).__name__}.")
+        # More than one for each element come from broadcasting, fewer than one for a row from reducing.
+        if found.ndim < n_leading or found.shape != values.shape[: found.ndim]:
+            raise ValueError(
+                "loss must return one value for each element or row, the shape of outputs, "
+                f"{tuple(values.shape)}, or what it begins with {tuple(values.shape[:n_leading])}, got "
+                f"{tuple(found.shape)}: leave reducing to `reduction`."
+            )
+        return found
+
     # Expanded without a copy, as many losses of torch warn where shapes differ.
-    each = _checked(loss(outputs, target.expand(len(outputs), *target.shape)), outputs, 2)
-    of_mean = _checked(loss(mean, target), mean, 1)
+    each = losses(outputs, target.expand(len(outputs), *target.shape), 2)
+    of_mean = losses(outputs.mean(dim=0), target, 1)
     return each.mean(dim=0).reshape(n_rows, -1).sum(dim=1), of_mean.reshape(n_rows, -1).sum(dim=1)
 
 
 def _cross_entropy(outputs: Tensor, target: Tensor, average: str) -> tuple[Tensor, Tensor]:
-    _check_classes(outputs, target)
+    """Both terms for each row, from logits and indices of classes."""
+    if outputs.ndim != 3 or target.shape != outputs.shape[1:2]:
+        raise ValueError(
+            "loss='cross_entropy' needs outputs of shape (n_modules, n_rows, n_classes) and a target of "
+            f"shape (n_rows,), got {tuple(outputs.shape)} and {tuple(target.shape)}."
+        )
+    if target.is_floating_point() or target.is_complex() or target.dtype == torch.bool:
+        raise ValueError(f"target must hold indices of classes (integers), got {target.dtype}.")
+    # Compiled code cannot look at values without a break in its graph.
+    if not torch.compiler.is_compiling() and not 0 <= target.min() <= target.max() < outputs.shape[2]:
+        raise ValueError(
+            f"target must hold indices of classes from 0 to {outputs.shape[2] - 1}, got values from "
+            f"{target.min().item()} to {target.max().item()}."
+        )
     n_modules = len(outputs)
     index = target.long()[:, None]
     chosen = outputs.log_softmax(dim=-1).gather(-1, index.expand(n_modules, -1, -1)).squeeze(-1)
@@ -233,62 +259,8 @@ def _square_of_rows(values: Tensor) -> Tensor:
     return norms.square()
 
 
-def _check_loss(loss: Any, average: str) -> None:
-    check_choice("average", average, AVERAGES)
-    if not callable(loss) and loss not in LOSSES:
-        listed = ", ".join(repr(name) for name in LOSSES)
-        raise ValueError(f"loss must be one of {listed}, or a callable, got {loss!r}.")
-
-
-def _check_outputs(outputs: Tensor) -> None:
-    if not isinstance(outputs, Tensor) or not outputs.is_floating_point():
-        kind = outputs.dtype if isinstance(outputs, Tensor) else type(outputs).__name__
-        raise ValueError(f"outputs must be a torch tensor of floats, got {kind}.")
-    if outputs.ndim < 2 or 0 in outputs.shape:
-        raise ValueError(
-            "outputs must have the shape (n_modules, n_rows, ...) with at least one of each, got "
-            f"{tuple(outputs.shape)}."
-        )
-
-
-def _check_target(outputs: Tensor, target: Tensor) -> None:
-    """Equal shapes: broadcasting would compare every row with every other without a word."""
-    if target.shape != outputs.shape[1:]:
-        raise ValueError(
-            f"target must have the shape of one module's outputs, {tuple(outputs.shape[1:])}, got "
-            f"{tuple(target.shape)}."
-        )
-    if target.dtype != outputs.dtype:
-        raise ValueError(
-            f"target must have the dtype of outputs, {outputs.dtype}, got {target.dtype}: use "
-            "target.to(outputs.dtype)."
-        )
-
-
-def _check_classes(outputs: Tensor, target: Tensor) -> None:
-    if outputs.ndim != 3 or target.shape != outputs.shape[1:2]:
-        raise ValueError(
-            "loss='cross_entropy' needs outputs of shape (n_modules, n_rows, n_classes) and a target of "
-            f"shape (n_rows,), got {tuple(outputs.shape)} and {tuple(target.shape)}."
-        )
-    if target.is_floating_point() or target.is_complex() or target.dtype == torch.bool:
-        raise ValueError(f"target must hold indices of classes (integers), got {target.dtype}.")
-    # Compiled code cannot look at values without a break in its graph.
-    if not torch.compiler.is_compiling() and not 0 <= target.min() <= target.max() < outputs.shape[2]:
-        raise ValueError(
-            f"target must hold indices of classes from 0 to {outputs.shape[2] - 1}, got values from "
-            f"{target.min().item()} to {target.max().item()}."
-        )
-
-
-def _checked(losses: Any, outputs: Tensor, n_leading: int) -> Tensor:
-    """One loss for each element or row: more come from broadcasting, fewer from reducing."""
-    if not isinstance(losses, Tensor):
-        raise ValueError(f"loss must return a torch tensor, got {type(losses).__name__}.")
-    if losses.ndim < n_leading or losses.shape != outputs.shape[: losses.ndim]:
-        raise ValueError(
-            "loss must return one value for each element or row, the shape of outputs, "
-            f"{tuple(outputs.shape)}, or what it begins with {tuple(outputs.shape[:n_leading])}, got "
-            f"{tuple(losses.shape)}: leave reducing to `reduction`."
-        )
-    return losses
+def check_name(name: str, value: Any, names: Iterable[str], other: str) -> None:
+    """One of some names; the message says what else the value may be, which the caller has checked."""
+    if not isinstance(value, str) or value not in names:
+        listed = ", ".join(repr(choice) for choice in names)
+        raise ValueError(f"{name} must be one of {listed}, or {other}, got {value!r}.")

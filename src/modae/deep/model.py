@@ -1,9 +1,13 @@
-"""A trained model: the state after training, its network, and what that says of rows."""
+"""A trained model: how rows become tensors, the state after training, and what the network says of rows.
+
+Batches are sliced at once. Sparse rows and memory maps stay what they are: only the batch is dense and
+in memory.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import RLock
@@ -11,23 +15,70 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.sparse import issparse
 from torch import Tensor, nn
 
-from modae.data.rows import Rows
-from modae.deep.batches import Scaling, TensorBatches
-from modae.deep.loss import loss_terms
+from modae.data.rows import Rows, centred_squares, mean_row
+from modae.deep.loss import modular_loss
 from modae.deep.networks import NETWORKS
-from modae.deep.options import DTYPES, device_of
 from modae.utils.arrays import Array, Indices
+
+Targets = np.ndarray | None
+"""Numbers (n, T), or indices of classes (n,); None where the rows are their own targets."""
 
 NUMBERS_IN_BLOCK = 1 << 22
 """Rows are passed through the network in blocks with about this many outputs."""
 
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
-_TORCH = 2
-"""The purpose of these draws: no others come from the same stream, see :mod:`modae.deep.training`."""
+ORDER, SPLIT, TORCH = range(3)
+"""Purposes of random numbers, so that no two draws come from the same stream."""
 
 _ONE_AT_A_TIME = RLock()
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Rows are centred and divided by *one* number, the root mean square of what is then left.
+
+    One number for all columns keeps the geometry of the data: squared errors are those of the data
+    divided by ``scale**2``.
+    """
+
+    mean: Array
+    scale: float
+
+    @classmethod
+    def of(cls, rows: Rows, *, name: str = "X", normalize: bool = True) -> Scaling:
+        """The scaling that these rows ask for; none at all without ``normalize``."""
+        if not normalize:
+            return cls(np.zeros(rows.shape[1]), 1.0)
+        mean = mean_row(rows)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            scale = float(np.sqrt(centred_squares(rows, mean).mean() / rows.shape[1]))
+        if not np.isfinite(scale):
+            raise ValueError(
+                f"{name} spreads so far that its squares overflow {rows.dtype}: multiply it by a power "
+                "of ten that brings it nearer to 1."
+            )
+        return cls(mean, scale if scale > np.finfo(rows.dtype).tiny else 1.0)
+
+    def apply(self, block: Rows, dtype: Any) -> Array:
+        """(block - mean) / scale, dense, in memory of its own."""
+        dense = block.toarray() if issparse(block) else np.asarray(block)
+        # In the better of both precisions: digits that the mean cancels must still be there.
+        wide = np.promote_types(dense.dtype, dtype)
+        scaled = np.subtract(dense, self.mean.astype(wide), dtype=wide)
+        scaled /= wide.type(self.scale)
+        with np.errstate(over="ignore"):
+            return scaled.astype(dtype, copy=False)
+
+    def undo(self, values: Array, dtype: Any) -> Array:
+        """Undo :meth:`apply`: values * scale + mean, in this precision."""
+        original = values.astype(dtype)
+        original *= original.dtype.type(self.scale)
+        original += self.mean.astype(dtype)
+        return original
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +137,11 @@ class TrainedModel:
 
     @cached_property
     def network(self) -> nn.Module:
-        """The network with the weights that were kept, ready for predictions."""
+        """The network with the weights that were kept, ready for predictions.
+
+        To be read before :meth:`seeded` and not inside: in Python 3.11 a cached property has a lock, and
+        two threads that take it and the lock of torch's generators in different orders wait for ever.
+        """
         network = self.new_network()
         network.load_state_dict(to_tensors(self.kept_weights))
         return network.eval()
@@ -147,49 +202,102 @@ class TrainedModel:
         loss = terms["members"] - self.objective["diversity"] * gain
         return {**terms, "diversity": gain, "loss": loss}
 
-    def data(self, rows: Rows, targets: np.ndarray | None = None) -> TensorBatches:
-        """Rows (and targets) as this model takes them."""
-        return TensorBatches(
-            rows, self.scaling, targets, self.target_scaling, self.dtype, self.torch_device
-        )
+    def batches(
+        self, rows: Rows, size: int, targets: Targets = None, order: Indices | None = None
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Rows with their targets, scaled and on the device; rows that overflow are refused.
 
-    def outputs(self, rows: Rows, method: str = "forward") -> Array:
-        """What each module says of the rows, (M, n, ...), in their precision; "encode" gives codes."""
-        with self._inference_mode():
-            batches = self.data(rows).batches(self._rows_in_block())
-            outputs = torch.cat([getattr(self.network, method)(x) for x, _ in batches], dim=1)
-        return outputs.cpu().numpy().astype(rows.dtype, copy=False)
+        Parameters
+        ----------
+        rows : array or sparse matrix of shape (n, D)
+        size : int
+            Number of rows in a batch.
+        targets : ndarray, optional
+            See :data:`Targets`.
+        order : ndarray of int, optional
+            The rows to take; by default all as they come.
+
+        Yields
+        ------
+        x, target : Tensor
+        """
+        device = self.torch_device
+        for start in range(0, rows.shape[0] if order is None else len(order), size):
+            part = slice(start, start + size)
+            index = part if order is None else order[part]
+            block = self.scaling.apply(rows[index], self.dtype)
+            farthest = np.abs(block).max(initial=0.0)
+            # Its square, summed over columns, is a loss.
+            if not farthest <= np.sqrt(np.finfo(block.dtype).max / (1 + block.shape[1])) / 2:
+                raise ValueError(
+                    f"X has entries too far from the training data for {self.dtype}: {farthest:.0e} "
+                    f"times their spread, {self.scaling.scale:.1e}."
+                )
+            x = target = torch.as_tensor(np.ascontiguousarray(block), device=device)
+            if targets is not None:
+                chosen = targets[index]
+                if self.target_scaling is not None:
+                    chosen = self.target_scaling.apply(chosen, self.dtype)
+                target = torch.as_tensor(np.ascontiguousarray(chosen), device=device)
+            yield x, target
+
+    def outputs(self, rows: Rows, part: str = "forward") -> Array:
+        """What each module says of the rows, (M, n, ...), in their precision; "encoder" gives codes."""
+        run = getattr(self.network, part)
+        with torch.no_grad(), self.seeded():
+            outputs = [run(x) for x, _ in self.batches(rows, self._rows_in_block())]
+        return torch.cat(outputs, dim=1).cpu().numpy().astype(rows.dtype, copy=False)
 
     def decode(self, codes: Array) -> Array:
         """Mean reconstruction, inside the network's units, from codes (M, n, H)."""
         network: Any = self.network
-        with self._inference_mode(), np.errstate(over="ignore"):
+        with torch.no_grad(), self.seeded(), np.errstate(over="ignore"):
             values = torch.as_tensor(codes.astype(self.dtype), device=self.torch_device)
             blocks = torch.split(values, self._rows_in_block(), dim=1)
-            decoded = torch.cat([network.decode(block).mean(dim=0) for block in blocks]).cpu().numpy()
+            decoded = torch.cat([network.decoder(block).mean(dim=0) for block in blocks]).cpu().numpy()
         if not np.isfinite(decoded).all():
             raise ValueError(f"X has codes too large for {self.dtype}, up to {np.abs(codes).max():.0e}.")
         return decoded
 
-    def losses(self, data: TensorBatches, chosen: Indices | None = None) -> Array:
+    def losses(self, rows: Rows, targets: Targets = None, order: Indices | None = None) -> Array:
         """Mean loss of the modules and loss of their mean for each row, (2, n), in units of the data."""
-        blocks = []
-        with self._inference_mode():
-            for x, target in data.batches(self._rows_in_block(), chosen):
-                terms = loss_terms(self.network(x), target, **self.objective, reduction="none")
+        blocks, network = [], self.network
+        options = {**self.objective, "reduction": "none", "return_terms": True}
+        with torch.no_grad(), self.seeded():
+            for x, target in self.batches(rows, self._rows_in_block(), targets, order):
+                terms = modular_loss(network(x), target, **options)
                 blocks.append(torch.stack([terms.members, terms.of_mean]).cpu().numpy())
         return self.unit * np.concatenate(blocks, axis=1).astype(np.float64)
 
-    @contextmanager
-    def _inference_mode(self) -> Iterator[None]:
-        """No gradients, and random numbers, if the network draws any, that are the same in each call."""
-        seeded = seeded_torch(self.torch_device, self.state.seed) if self.draws else nullcontext()
-        with torch.no_grad(), seeded:
-            yield
+    def seeded(self, epoch: int = 0) -> AbstractContextManager[None]:
+        """Inside, what a user's module draws depends on seed and epoch alone; our own draw nothing."""
+        if not self.draws:
+            return nullcontext()
+        return seeded_torch(self.torch_device, self.state.seed, epoch)
 
     def _rows_in_block(self) -> int:
         widest = max(64, self.arguments["n_features"])
         return max(1, NUMBERS_IN_BLOCK // (self.n_modules * widest))
+
+
+def device_of(device: Any, dtype: str) -> torch.device:
+    """The device that a name stands for; "auto" is the best that there is for this precision."""
+    present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if isinstance(device, str) and device == "auto":
+        kinds = [kind for kind in present if present[kind] and (kind, dtype) != ("mps", "float64")]
+        return torch.device(kinds[0])
+    try:
+        chosen = torch.device(device)
+        is_present = present[chosen.type]
+    except (RuntimeError, TypeError, KeyError) as reason:
+        raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or 'mps', got {device!r}.") from reason
+    if not is_present:
+        raise ValueError(
+            f"device={str(device)!r} is not available here: use 'auto', which takes what there is."
+        )
+    if chosen.type == "mps" and dtype == "float64":
+        raise ValueError("dtype must be 'float32' on the device 'mps', got 'float64'.")
+    return chosen
 
 
 def to_arrays(tree: Any) -> Any:
@@ -217,7 +325,7 @@ def seeded_torch(device: torch.device, seed: int, epoch: int = 0) -> Iterator[No
     torch's layers draw from global generators, so only one thread at a time can be inside.
     ``torch.random.fork_rng`` does not serve: it fails for the device "mps".
     """
-    drawn = np.random.SeedSequence([seed, _TORCH, epoch]).generate_state(1, np.uint64)
+    drawn = np.random.SeedSequence([seed, TORCH, epoch]).generate_state(1, np.uint64)
     value = int(drawn[0]) >> 1  # torch takes signed numbers
     accelerator: Any = {"cuda": torch.cuda, "mps": torch.mps}.get(device.type)
     with _ONE_AT_A_TIME, ExitStack() as after:

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from modae.deep.copies import Copies, Factory
+from modae.deep.loss import check_name
 from modae.utils.parameters import check_count, check_flag
 
 Activation = str | Callable[[], nn.Module]
@@ -64,13 +65,20 @@ class ModularAutoencoderNetwork(nn.Module):
         ``encoder(n_features, n_components)`` and ``decoder(n_components, n_features)``, that return a
         new ``torch.nn.Module``, see :class:`modae.deep.copies.Copies`.
 
+    Attributes
+    ----------
+    encoder : torch.nn.Module
+        Rows (n, D) to codes (M, n, H).
+    decoder : torch.nn.Module
+        Codes (M, n, H) to reconstructions (M, n, D).
+
     Examples
     --------
     >>> import torch
     >>> from modae.deep.networks import ModularAutoencoderNetwork
     >>> network = ModularAutoencoderNetwork(20, n_modules=5, n_components=3, hidden_layer_sizes=(8,))
     >>> rows = torch.zeros(7, 20)
-    >>> tuple(network.encode(rows).shape), tuple(network(rows).shape)
+    >>> tuple(network.encoder(rows).shape), tuple(network(rows).shape)
     ((5, 7, 3), (5, 7, 20))
     """
 
@@ -88,30 +96,15 @@ class ModularAutoencoderNetwork(nn.Module):
         super().__init__()
         if (encoder is None) != (decoder is None):
             raise ValueError("encoder and decoder must be given both, or none of them.")
-        check_count("n_features", n_features)
-        check_count("n_components", n_components)
-        self.encoder: nn.Module
-        self.decoder: nn.Module
-        if encoder is None or decoder is None:
-            sizes = [n_features, *_checked_sizes(hidden_layer_sizes), n_components]
-            settings = n_modules, activation, equal_start
-            self.encoder = _layers(sizes, *settings, shared_input=True)
-            self.decoder = _layers(sizes[::-1], *settings, shared_input=False)
-        else:
-            self.encoder = Copies("encoder", encoder, n_features, n_components, n_modules, equal_start)
-            self.decoder = Copies("decoder", decoder, n_components, n_features, n_modules, equal_start)
-
-    def encode(self, x: Tensor) -> Tensor:
-        """Rows (n, D) to codes (M, n, H)."""
-        return self.encoder(x)
-
-    def decode(self, codes: Tensor) -> Tensor:
-        """Codes (M, n, H) to reconstructions (M, n, D)."""
-        return self.decoder(codes)
+        sizes = {"n_features": n_features, "n_components": n_components}
+        settings = hidden_layer_sizes, activation, n_modules, equal_start
+        self.encoder = build_members(sizes, *settings, name="encoder", factory=encoder)
+        mirrored = dict(reversed(sizes.items()))
+        self.decoder = build_members(mirrored, *settings, name="decoder", factory=decoder, mirrored=True)
 
     def forward(self, x: Tensor) -> Tensor:
         """Rows (n, D) to reconstructions (M, n, D)."""
-        return self.decode(self.encode(x))
+        return self.decoder(self.encoder(x))
 
 
 class ModularRegressionNetwork(nn.Module):
@@ -157,22 +150,19 @@ class ModularRegressionNetwork(nn.Module):
         module: Factory | None = None,
     ) -> None:
         super().__init__()
-        check_count("n_features", n_features)
-        check_count("n_outputs", n_outputs)
         check_flag("shared_body", shared_body)
+        if shared_body and module is not None:
+            raise ValueError("shared_body must be False with a module of your own, got True.")
         self.body: nn.Module = nn.Identity()
-        self.members: nn.Module
-        if module is not None:
-            if shared_body:
-                raise ValueError("shared_body must be False with a module of your own, got True.")
-            self.members = Copies("module", module, n_features, n_outputs, n_modules, equal_start)
-            return
-        sizes = [n_features, *_checked_sizes(hidden_layer_sizes), n_outputs]
+        sizes = {"n_features": n_features, "n_outputs": n_outputs}
         if shared_body:
-            ordinary = [(nn.Linear(*pair), make_activation(activation)) for pair in pairwise(sizes[:-1])]
+            check_count("n_features", n_features)
+            widths = [n_features, *_checked_sizes(hidden_layer_sizes)]
+            ordinary = [(nn.Linear(*pair), make_activation(activation)) for pair in pairwise(widths)]
             self.body = nn.Sequential(*(part for pair in ordinary for part in pair))
-            sizes = sizes[-2:]
-        self.members = _layers(sizes, n_modules, activation, equal_start, shared_input=True)
+            sizes["n_features"], hidden_layer_sizes = widths[-1], ()
+        settings = hidden_layer_sizes, activation, n_modules, equal_start
+        self.members = build_members(sizes, *settings, name="module", factory=module)
 
     def forward(self, x: Tensor) -> Tensor:
         """Rows (n, D) to the outputs of each module, (M, n, T)."""
@@ -212,8 +202,6 @@ class MemberLayer(nn.Module):
 
     def __init__(self, n_modules: int, n_inputs: int, n_outputs: int, equal_start: bool = False) -> None:
         super().__init__()
-        check_count("n_modules", n_modules)
-        check_flag("equal_start", equal_start)
         self.weight = _start((n_modules, n_outputs, n_inputs), n_inputs, equal_start)
         self.bias = _start((n_modules, n_outputs), n_inputs, equal_start)
 
@@ -240,19 +228,49 @@ class SharedInputLayer(MemberLayer):
         return side_by_side.view(len(x), *self.bias.shape).transpose(0, 1)
 
 
-def _layers(
-    sizes: Sequence[int],
-    n_modules: int,
+def build_members(
+    sizes: dict[str, int],
+    hidden_layer_sizes: Sequence[int],
     activation: Activation,
+    n_modules: int,
     equal_start: bool,
     *,
-    shared_input: bool,
-) -> nn.Sequential:
-    """Layers of these sizes in every module, with the activation between them."""
+    name: str,
+    factory: Factory | None,
+    mirrored: bool = False,
+) -> nn.Module:
+    """All members as one network: layers with an activation between them, or copies of a user's module.
+
+    Parameters
+    ----------
+    sizes : dict of int
+        Number of inputs and number of outputs, by the names that messages call them.
+    hidden_layer_sizes, activation, n_modules, equal_start
+        See :class:`ModularAutoencoderNetwork`.
+    name : str
+        What messages call the factory.
+    factory : callable or None
+        Makes a user's module, see :class:`modae.deep.copies.Copies`; None for our own layers.
+    mirrored : bool, default=False
+        Hidden layers in reverse order, and inputs (M, n, n_inputs) of each member instead of rows
+        (n, n_inputs) that all of them read: a decoder.
+
+    Returns
+    -------
+    members : torch.nn.Module
+        To outputs (M, n, n_outputs).
+    """
+    for what, size in {**sizes, "n_modules": n_modules}.items():
+        check_count(what, size)
+    check_flag("equal_start", equal_start)
+    n_inputs, n_outputs = sizes.values()
+    if factory is not None:
+        return Copies(name, factory, n_inputs, n_outputs, n_modules, equal_start)
+    hidden = _checked_sizes(hidden_layer_sizes)
     layers: list[nn.Module] = []
-    for n_inputs, n_outputs in pairwise(sizes):
-        kind = SharedInputLayer if shared_input and not layers else MemberLayer
-        layers += [kind(n_modules, n_inputs, n_outputs, equal_start), make_activation(activation)]
+    for pair in pairwise([n_inputs, *(hidden[::-1] if mirrored else hidden), n_outputs]):
+        kind = MemberLayer if mirrored or layers else SharedInputLayer
+        layers += [kind(n_modules, *pair, equal_start), make_activation(activation)]
     return nn.Sequential(*layers[:-1])
 
 
@@ -297,17 +315,15 @@ def make_activation(activation: Activation) -> nn.Module:
     >>> make_activation("tanh"), make_activation(nn.Hardswish), make_activation(partial(nn.ELU, 0.5))
     (Tanh(), Hardswish(), ELU(alpha=0.5))
     """
-    if isinstance(activation, str) and activation in ACTIVATIONS:
-        return ACTIVATIONS[activation]()
-    if isinstance(activation, (str, nn.Module)) or not callable(activation):
-        names = ", ".join(repr(name) for name in ACTIVATIONS)
-        remedy = ""
-        if isinstance(activation, nn.Module):
-            remedy = f" Give the class {type(activation).__name__} or a function that makes the module."
+    if isinstance(activation, nn.Module):
         raise ValueError(
-            f"activation must be one of {names}, or a class or function without arguments that returns "
-            f"a torch.nn.Module, got {activation!r}.{remedy}"
+            "activation must be a class or function that returns a torch.nn.Module, got "
+            f"{activation!r}. Give the class {type(activation).__name__} or a function that makes it."
         )
+    if not callable(activation):
+        other = "a class or function without arguments that returns a torch.nn.Module"
+        check_name("activation", activation, ACTIVATIONS, other)
+        return ACTIVATIONS[activation]()
     module = activation()
     if not isinstance(module, nn.Module):
         raise ValueError(
@@ -319,9 +335,7 @@ def make_activation(activation: Activation) -> nn.Module:
             f"activation must have no parameters or buffers, as all members would share them, got "
             f"{module!r}. Write such an encoder and decoder as modules of your own."
         )
-    rows = torch.zeros(2, 3, 4)
-    changed = rows.clone()
-    changed[0, 0, 0] = 1.0
+    rows, changed = torch.zeros(2, 3, 4), torch.eye(1, 24).view(2, 3, 4)
     module.eval()
     with torch.no_grad():
         before, after = module(rows), module(changed)

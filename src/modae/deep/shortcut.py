@@ -20,19 +20,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from modae.deep.loss import Loss, LossTerms, loss_terms
+from modae.deep.loss import Loss, LossTerms, modular_loss
 from modae.deep.networks import ModularAutoencoderNetwork
-from modae.utils.parameters import check_diversity
 
 
 def network_terms(
-    network: nn.Module,
+    network: Any,
     x: Tensor,
     target: Tensor,
     diversity: float,
-    *,
     loss: Loss = "squared_error",
-    average: str = "probability",
+    **others: Any,
 ) -> LossTerms:
     """The modular loss of what a network makes of a batch, the shortest way: for training.
 
@@ -48,7 +46,8 @@ def network_terms(
         See :func:`modae.deep.loss.modular_loss`; so for the other parameters.
     diversity : float in [0, 1]
     loss : {"squared_error", "huber", "cross_entropy"} or callable, default="squared_error"
-    average : {"probability", "logit"}, default="probability"
+    others
+        Other arguments of ``modular_loss``.
 
     Returns
     -------
@@ -73,9 +72,9 @@ def network_terms(
         n_outputs, n_inputs = last.weight.shape[1:]
         # A wide layer has large W^T W, and few rows have small reconstructions.
         if n_inputs < min(n_outputs, len(x)):
-            hidden = decoder[:-1](network.encode(x))  # type: ignore[operator]
+            hidden = decoder[:-1](network.encoder(x))
             return linear_output_terms(hidden, last.weight, last.bias, target, diversity)
-    return loss_terms(network(x), target, diversity, loss=loss, average=average)
+    return modular_loss(network(x), target, diversity, loss=loss, return_terms=True, **others)
 
 
 def linear_output_terms(
@@ -112,39 +111,22 @@ def linear_output_terms(
     >>> [value.item() for value in terms]
     [1.5, 2.0, 1.0]
     """
-    check_diversity(diversity)
-    n_rows, n_outputs = hidden.shape[1], bias.shape[1]
-    if target.shape != (n_rows, n_outputs) or target.dtype != hidden.dtype:
-        raise ValueError(
-            f"target must have the shape and dtype of one module's outputs, {(n_rows, n_outputs)} of "
-            f"{hidden.dtype}, got {tuple(target.shape)} of {target.dtype}."
-        )
-    mean = _mean_output(hidden, weight, bias)
-    of_mean = (mean - target).square().sum() / n_rows
-    ambiguity = (_sum_of_squares(hidden, weight, bias) / len(weight) - mean.square().sum()) / n_rows
-    return LossTerms(of_mean + (1.0 - diversity) * ambiguity, of_mean + ambiguity, of_mean)
-
-
-def _mean_output(hidden: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """(n, D), as one product over the hidden units of all modules."""
     n_modules, n_rows, _ = hidden.shape
     units = hidden.transpose(0, 1).reshape(n_rows, -1)
     side_by_side = weight.transpose(0, 1).flatten(1)
     # Divided last: else the way back would divide the gradients of all weights.
-    return torch.addmm(bias.sum(dim=0), units, side_by_side.T) / n_modules
-
-
-def _sum_of_squares(hidden: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Of all outputs of all modules: h W^T W h + 2 h W^T b + b b, where only h differs between rows."""
-    transposed = weight.transpose(1, 2)
-    # The sum over rows of h W^T W h is the inner product of W^T W with the sum of h h^T.
+    mean = torch.addmm(bias.sum(dim=0), units, side_by_side.T) / n_modules
+    # The squares of all outputs, h W^T W h + 2 h W^T b + b b, where only h differs between rows.
     quadratic = _Quadratic.apply(hidden, weight)  # type: ignore[no-untyped-call]
-    mixed = (hidden.sum(dim=1) * torch.bmm(transposed, bias[..., None]).squeeze(-1)).sum()
-    return quadratic + 2.0 * mixed + hidden.shape[1] * bias.square().sum()
+    mixed = (hidden.sum(dim=1) * torch.bmm(weight.transpose(1, 2), bias[..., None]).squeeze(-1)).sum()
+    squares = quadratic + 2.0 * mixed + n_rows * bias.square().sum()
+    of_mean = (mean - target).square().sum() / n_rows
+    ambiguity = (squares / n_modules - mean.square().sum()) / n_rows
+    return LossTerms(of_mean + (1.0 - diversity) * ambiguity, of_mean + ambiguity, of_mean)
 
 
 class _Quadratic(torch.autograd.Function):
-    """Sum of squares of W_i h over all rows and modules, from W^T W and the sum of h h^T.
+    """Sum of squares of W_i h over all rows and modules: the inner product of W^T W and sum h h^T.
 
     Both are symmetric, so that the gradients 2 W (sum h h^T) and 2 W^T W h are one product each;
     autograd, which does not know that, would make two of each and add them.

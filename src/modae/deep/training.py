@@ -8,27 +8,37 @@ had not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from modae.deep.batches import TensorBatches
-from modae.deep.loss import LossTerms, loss_terms
-from modae.deep.model import TrainedModel, TrainingState, seeded_torch, to_arrays, to_tensors
-from modae.deep.options import learning_rate, make_optimizer
+from modae.data.rows import Rows
+from modae.deep.loss import LossTerms, modular_loss
+from modae.deep.model import ORDER, SPLIT, Targets, TrainedModel, TrainingState, to_arrays, to_tensors
 from modae.deep.shortcut import network_terms
 from modae.utils.arrays import Array, Indices
+from modae.utils.parameters import check_non_negative
 
 GROWTH_LIMIT = 1e3
 """A loss this many times that of the first epoch, and still growing, will not come back."""
 
-_ORDER, _SPLIT = range(2)
-"""Purposes, so that no two draws come from the same stream; those of torch have the number 2."""
+OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "sgd": torch.optim.SGD,
+}
+
+SCHEDULES: dict[str, Callable[[int, int], float]] = {
+    "constant": lambda epoch, max_epochs: 1.0,
+    "cosine": lambda epoch, max_epochs: 0.5 + 0.5 * math.cos(math.pi * min(1.0, epoch / max_epochs)),
+    "exponential": lambda epoch, max_epochs: 0.01 ** min(1.0, epoch / max_epochs),
+}
+"""Factors of the learning rate in an epoch, counted from 0; functions of the epoch and nothing else."""
 
 
 class DivergedError(RuntimeError):
@@ -36,13 +46,7 @@ class DivergedError(RuntimeError):
 
 
 def train(
-    model: TrainedModel,
-    data: TensorBatches,
-    options: Any,
-    *,
-    until: int,
-    validate: bool = False,
-    stream: bool = False,
+    model: TrainedModel, rows: Rows, targets: Targets, options: Any, until: int, *, stream: bool = False
 ) -> Iterator[TrainedModel]:
     """Train epoch by epoch: gives the model after each, and at last with the losses of all rows.
 
@@ -50,55 +54,62 @@ def train(
     ----------
     model : TrainedModel
         Where to go on; it stays as it is.
-    data : TensorBatches
+    rows : array or sparse matrix of shape (n, D)
+    targets : ndarray or None
+        See :data:`modae.deep.model.Targets`.
     options : estimator
-        Its parameters say how to train.
+        Its parameters say how to train. With early stopping, rows are held out, the weights of the best
+        epoch are kept, and training stops when patience runs out.
     until : int
         Number of epochs after which training ends.
-    validate : bool, default=False
-        Hold rows out, keep the weights of the best epoch, and stop when patience runs out.
     stream : bool, default=False
-        Whether the rows are one part of a stream: the next may be quite different.
+        Whether the rows are one part of a stream: the next may be quite different. So there is no early
+        stopping, and the learning rate is constant.
 
     Yields
     ------
     model : TrainedModel
     """
-    state, objective = model.state, model.objective
-    chosen, held_out = _split_rows(data.n_rows, state.seed, options) if validate else (None, None)
-    n_chosen = data.n_rows if chosen is None else len(chosen)
-    batch_size = n_chosen if options.batch_size == "all" else int(options.batch_size)
+    state, objective, validate = model.state, model.objective, options.early_stopping and not stream
+    chosen, held_out = np.arange(rows.shape[0]), None
+    if validate:
+        chosen, held_out = _split_rows(len(chosen), state.seed, options)
+    batch_size = len(chosen) if options.batch_size == "all" else int(options.batch_size)
     network = model.new_network()
-    optimizer = make_optimizer(options, network)
-    _restore(network, optimizer, state)
+    if state.weights:
+        network.load_state_dict(to_tensors(state.weights))
+    optimizer = make_optimizer(options, network, state)
     forward = torch.compile(network) if options.compile else network
-    while state.epoch < until and not (validate and _patience_is_over(state, options.patience)):
+
+    def measure(x: Tensor, target: Tensor) -> LossTerms:
+        return modular_loss(forward(x), target, **objective, return_terms=True)
+
+    while state.epoch < until:
+        if validate and state.epoch - _best_epoch(state.history, state.epoch) >= options.patience:
+            break
         epoch = state.epoch + 1
-        rate = learning_rate(options, state.epoch, stream=stream)
+        rate = float(options.learning_rate) if stream else learning_rate(options, state.epoch)
         for group in optimizer.param_groups:
             group["lr"] = rate
-        order = np.random.default_rng([state.seed, _ORDER, state.epoch]).permutation(n_chosen)
-        order = order if chosen is None else chosen[order]
-        with seeded_torch(data.device, state.seed, state.epoch) if model.draws else nullcontext():
+        order = np.random.default_rng([state.seed, ORDER, state.epoch]).permutation(chosen)
+        with model.seeded(state.epoch):
             network.train()
-            steps = (
-                (len(x), train_step(forward, optimizer, x, target, objective))
-                for x, target in data.batches(batch_size, order)
-            )
-            loss, members, of_mean = _means_over_rows(steps, model.unit, epoch)
+            step = partial(train_step, forward, optimizer, objective)
+            batches = model.batches(rows, batch_size, targets, order)
+            loss, members, of_mean = _means_over_rows(batches, step, model.unit, epoch)
             record = {"loss": loss, "members": members, "of_mean": of_mean}
             record |= {"diversity": members - of_mean, "learning_rate": rate}
             network.eval()
             if validate:
+                batches = model.batches(rows, batch_size, targets, held_out)
                 with torch.no_grad():
-                    measured = (
-                        (len(x), loss_terms(forward(x), target, **objective))
-                        for x, target in data.batches(batch_size, held_out)
-                    )
-                    record["valid_loss"], *_ = _means_over_rows(measured, model.unit, epoch)
+                    record["valid_loss"], *_ = _means_over_rows(batches, measure, model.unit, epoch)
         history = _with_epoch(state, record)
-        if not stream:
-            _check_growth(history)
+        losses = history["loss"]
+        # Epochs and not batches, of which a single one may be unlike the others.
+        if not stream and losses[-1] > max(GROWTH_LIMIT * losses[0], losses[-2:][0]):
+            grew = f"grew from {losses[0]:.3g} in the first epoch"
+            raise diverged(epoch, [loss, members, of_mean], grew)
         weights, best_epoch = to_arrays(network.state_dict()), _best_epoch(history, epoch)
         best_weights = weights if validate and best_epoch == epoch else state.best_weights
         state = TrainingState(
@@ -113,7 +124,8 @@ def train(
         )
         model = replace(model, state=state)
         yield model
-    members, of_mean = (float(term) for term in model.losses(data, chosen).mean(axis=1))
+
+    members, of_mean = (float(term) for term in model.losses(rows, targets, chosen).mean(axis=1))
     model = replace(model, final={"members": members, "of_mean": of_mean})
     if not np.isfinite([members, of_mean]).all():  # the last step may have been bad
         raise diverged(state.epoch, [model.terms["loss"], members, of_mean], "is not finite")
@@ -121,7 +133,7 @@ def train(
 
 
 def train_step(
-    network: Any, optimizer: torch.optim.Optimizer, x: Tensor, target: Tensor, objective: dict[str, Any]
+    network: Any, optimizer: torch.optim.Optimizer, objective: dict[str, Any], x: Tensor, target: Tensor
 ) -> LossTerms:
     """One step of the optimiser, which may ask for the loss more than once; the terms it saw last."""
     seen: list[LossTerms] = []
@@ -141,23 +153,22 @@ def _split_rows(n_rows: int, seed: int, options: Any) -> tuple[Indices, Indices]
     """Indices of the rows to train on and of those held out; each has some."""
     if n_rows < 2:
         raise ValueError("early_stopping=True holds rows out and needs at least 2, got n_samples = 1.")
-    order = np.random.default_rng([seed, _SPLIT]).permutation(n_rows)
+    order = np.random.default_rng([seed, SPLIT]).permutation(n_rows)
     n_held_out = max(1, min(round(options.validation_fraction * n_rows), n_rows - 1))
     return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
 
 
 def _means_over_rows(
-    terms_of_batches: Iterable[tuple[int, LossTerms]], unit: float, epoch: int
-) -> list[float]:
+    batches: Iterable[tuple[Tensor, Tensor]], measure: Callable[..., LossTerms], unit: float, epoch: int
+) -> Array:
     """Means of loss, members and of_mean, in units of the data; a number that is none stops at once."""
-    n_rows, sums = 0, [0.0] * 3
-    for count, terms in terms_of_batches:
-        values = [term.item() for term in terms]
-        if not all(math.isfinite(value) for value in values):
-            raise diverged(epoch, [unit * value for value in values], "is not finite")
-        n_rows += count
-        sums = [before + count * value for before, value in zip(sums, values, strict=True)]
-    return [unit * value / n_rows for value in sums]
+    n_rows, sums = 0, np.zeros(3)
+    for x, target in batches:
+        values = np.array([term.item() for term in measure(x, target)])
+        if not np.isfinite(values).all():
+            raise diverged(epoch, unit * values, "is not finite")
+        n_rows, sums = n_rows + len(x), sums + len(x) * values
+    return unit * sums / n_rows
 
 
 def _with_epoch(state: TrainingState, record: dict[str, float]) -> dict[str, Array]:
@@ -175,19 +186,7 @@ def _best_epoch(history: dict[str, Array], epoch: int) -> int:
     return epoch if np.isnan(losses).all() else int(np.nanargmin(losses)) + 1
 
 
-def _patience_is_over(state: TrainingState, patience: int) -> bool:
-    return state.epoch - _best_epoch(state.history, state.epoch) >= patience
-
-
-def _check_growth(history: dict[str, Array]) -> None:
-    """Compare with the first epoch (a single batch may be unlike the others) and the one before."""
-    losses = history["loss"]
-    if losses[-1] > max(GROWTH_LIMIT * losses[0], losses[-2:][0]):
-        terms = [history[name][-1] for name in ("loss", "members", "of_mean")]
-        raise diverged(len(losses), terms, f"grew from {losses[0]:.3g} in the first epoch")
-
-
-def diverged(epoch: int, terms: list[float], what: str) -> DivergedError:
+def diverged(epoch: int, terms: Iterable[float], what: str) -> DivergedError:
     """The error, with the two terms and what to try."""
     loss, members, of_mean = terms
     return DivergedError(
@@ -197,11 +196,26 @@ def diverged(epoch: int, terms: list[float], what: str) -> DivergedError:
     )
 
 
-def _restore(network: nn.Module, optimizer: torch.optim.Optimizer, state: TrainingState) -> None:
-    """Weights, and what the optimiser remembers, unless it was another one."""
-    if state.weights:
-        network.load_state_dict(to_tensors(state.weights))
-    if state.optimizer_name == type(optimizer).__name__:
+def make_optimizer(options: Any, network: nn.Module, state: TrainingState) -> torch.optim.Optimizer:
+    """An optimiser with what it remembers; it is told only what differs from its defaults."""
+    settings: dict[str, Any] = {"lr": float(options.learning_rate)}
+    if options.weight_decay:
+        settings["weight_decay"] = float(options.weight_decay)
+    on_known_device = next(network.parameters()).device.type in ("cpu", "cuda")
+    if isinstance(options.optimizer, str) and on_known_device:
+        settings["fused"] = True  # one pass over the weights instead of about ten
+    chosen: Any = OPTIMIZERS.get(options.optimizer, options.optimizer)
+    optimizer: torch.optim.Optimizer = chosen(network.parameters(), **settings)
+    if state.optimizer_name == type(optimizer).__name__:  # another one starts without memory
         memory = {int(place): to_tensors(values) for place, values in state.optimizer.items()}
         groups = optimizer.state_dict()["param_groups"]
         optimizer.load_state_dict({"state": memory, "param_groups": groups})
+    return optimizer
+
+
+def learning_rate(options: Any, epoch: int) -> float:
+    """Learning rate in an epoch, counted from 0."""
+    schedule = SCHEDULES[options.schedule] if isinstance(options.schedule, str) else options.schedule
+    factor = schedule(epoch, int(options.max_epochs))
+    check_non_negative(f"schedule({epoch}, {options.max_epochs})", factor)
+    return float(options.learning_rate) * float(factor)

@@ -13,10 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from modae.deep.autoencoder import ModularAutoencoder
-from modae.deep.classifier import ModularNetworkClassifier
 from modae.deep.copies import Copies
 from modae.deep.networks import MemberLayer, SharedInputLayer
-from modae.deep.regressor import ModularNetworkRegressor
+from modae.deep.supervised import ModularNetworkClassifier, ModularNetworkRegressor
 from modae.onnx.graph import (
     OPSET,
     Classification,
