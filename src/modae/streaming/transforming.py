@@ -12,9 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from modae.data.validation import RowwiseCall
-from modae.sources.batch import Batch
-from modae.sources.batch_rows import answers_of
-from modae.sources.batches import Batches, open_batches
+from modae.sources.batches import Batches, answers_of, open_batches
+from modae.sources.source import Batch
 from modae.sources.writers import WRITERS, open_writer
 from modae.utils.parallel import progress_bar
 from modae.utils.parameters import check_flag
