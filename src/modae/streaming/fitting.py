@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.sources.batches import open_batches
-from modae.streaming.journal import Journal, WatchedBatches, fingerprint_of, journal_path
+from modae.streaming.checkpoints import WatchedBatches, checkpoint_path
 from modae.utils.parallel import progress_bar
 from modae.utils.parameters import check_flag, check_non_negative
 
@@ -82,22 +82,14 @@ def fit_stream(
     check_non_negative("every", every)
     check_flag("progress", progress)
     batches = open_batches(source)
-    journal = None
-    if checkpoint is not None:
-        fingerprint = fingerprint_of(batches, upcast=bool(estimator.upcast))
-        journal = Journal(journal_path(checkpoint), float(every), fingerprint)
+    path = None if checkpoint is None else checkpoint_path(checkpoint)
     with progress_bar("Fitting", batches.n_rows, shown=progress) as advance:
-        _fit(estimator, WatchedBatches(batches, journal, advance), journal)
+        watched = WatchedBatches(batches, advance, path, float(every), bool(estimator.upcast))
+        try:
+            estimator.fit(watched)
+        except BaseException:  # Ctrl-C above all; what was summed before a bad row is good too
+            watched.save()
+            raise
+    if path is not None:
+        path.unlink(missing_ok=True)  # nothing is left to be resumed
     return estimator
-
-
-def _fit(estimator: Any, batches: WatchedBatches, journal: Journal | None) -> None:
-    if journal is None:
-        estimator.fit(batches)
-        return
-    try:
-        estimator.fit(batches)
-    except BaseException:  # Ctrl-C above all; what was summed before a bad row is good too
-        journal.save()
-        raise
-    journal.remove()
