@@ -11,16 +11,13 @@ from typing import Any
 
 from modae.sources.frames import as_table
 from modae.sources.source import SAMPLE_ROWS, Chunk, ColumnSelection, Source
+from modae.utils.extras import require
 
 
 def arrow(module: str = "pyarrow") -> Any:
     """A module of pyarrow, or one sentence that says how to get it."""
-    try:
-        return import_module(module)
-    except ImportError as missing:
-        raise ImportError(
-            'Parquet, Arrow and CSV files need pyarrow: pip install "modae[arrow]"'
-        ) from missing
+    require("pyarrow", extra="arrow", purpose="Parquet, Arrow and CSV files")
+    return import_module(module)
 
 
 @contextmanager
@@ -66,11 +63,6 @@ def file_source(path: Path, kind: str, origin: str) -> Source:
 def dataset_source(dataset: Any, kind: str = "dataset", origin: str = "the dataset") -> Source:
     """A dataset of pyarrow; of a Parquet file, row groups before the row that is wanted stay unread."""
     module = arrow("pyarrow.dataset")
-    if not isinstance(dataset, module.Dataset):
-        raise TypeError(
-            f"source must be a Table, RecordBatch, RecordBatchReader or Dataset of pyarrow, got "
-            f"{type(dataset).__name__}."
-        )
     layout = getattr(dataset, "format", None)
     # The defaults would hold dozens of batches, or whole row groups, in memory.
     few: dict[str, Any] = {"batch_readahead": 1, "fragment_readahead": 1}

@@ -10,11 +10,10 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from modae.data.rows import Rows
-from modae.data.validation import LazyRows, RowwiseCall, Summarise, gather, weights_of
+from modae.data.validation import LazyRows, RowwiseCall, gather, weights_of
 from modae.sources.frames import as_numpy, column_of, copied, joined, labelled, matrix_of, missing_in
 from modae.sources.opening import source_of
 from modae.sources.source import Batch, Chunk, ColumnSelection, Source, joined_batches, named
@@ -91,12 +90,8 @@ class Batches:
 
     def read_target(self) -> np.ndarray:
         """The target column as a whole; the features are not even read, where a source lets them be."""
-        if self.target is None:
-            raise ValueError(
-                "these batches have no target: name its column in open_batches(target=...)."
-            )
         found = []
-        for batch in self._with(replace(self._columns, features=(), weight=None, kept=(), exact=False)):
+        for batch in self._only("target"):
             missing = missing_in(batch.target)
             if missing.any():  # it would become a class of its own
                 place = batch.place_of(int(missing.argmax()))
@@ -108,12 +103,18 @@ class Batches:
 
     def read_weights(self) -> Array:
         """The column of weights as a whole, without the features."""
-        if self.weight is None:
+        found = [copied(batch.weights) for batch in self._only("weight")]
+        return np.concatenate(found) if found else np.empty(0)
+
+    def _only(self, role: str) -> Self:
+        """The batches of one column that is no feature."""
+        name = getattr(self, role)
+        if name is None:
             raise ValueError(
-                "these batches have no weights: name their column in open_batches(weight=...)."
+                f"these batches have no {role}: name its column in open_batches({role}=...)."
             )
-        alone = replace(self._columns, features=(), target=None, kept=(), exact=False)
-        return np.concatenate([np.empty(0), *(copied(batch.weights) for batch in self._with(alone))])
+        only = ColumnSelection((), exact=False, strings=self._columns.strings)
+        return self._with(replace(only, **{role: name}))
 
     def without_weights(self) -> Self:
         """The same batches; the column of weights is not read, and still no feature."""
@@ -173,7 +174,7 @@ class Batches:
         first = self.sample
         parts = (first.data, first.indices) if sparse.issparse(first) else (first,)
         row_bytes = sum(part.nbytes for part in parts) // max(1, first.shape[0])
-        return max(1, BATCH_BYTES // max(LEAST_ROW_BYTES, row_bytes))
+        return int(max(1, BATCH_BYTES // max(LEAST_ROW_BYTES, row_bytes)))
 
     @property
     def header(self) -> Any:
@@ -311,27 +312,19 @@ class BatchRows(LazyRows):
     data: Batches
 
     def reduce(
-        self,
-        estimator: BaseEstimator,
-        summarise: Summarise,
-        sample_weight: Any,
-        *,
-        reset: bool,
-        upcast: bool,
-        indexed: bool,
+        self, estimator: Any, summarise: Any, weights: Any, *, reset: bool, upcast: bool, indexed: bool
     ) -> Any:
         """Sum up batch after batch; only the sum so far and one batch are in memory."""
         batches = self.data if reset else self.data.for_model(estimator)
         validate_data(estimator, batches.header, reset=reset, skip_check_array=True)
         if batches.weight is not None:
-            _refuse_both(batches, sample_weight)
+            _refuse_both(batches, weights)
             if not has_fit_parameter(estimator, "sample_weight"):
                 raise ValueError(
                     f"{type(estimator).__name__} takes no weights: open the batches without "
                     f"weight={batches.weight!r}."
                 )
-        n_weights = np.size(sample_weight) if batches.n_rows is None else batches.n_rows
-        given = weights_of(sample_weight, n_weights)
+        given = weights_of(weights, np.size(weights) if batches.n_rows is None else batches.n_rows)
 
         def summed(rows: Rows, weights: Array | None, start: int) -> Any:
             return summarise(rows.astype(np.float64, copy=False) if upcast else rows, weights, start)

@@ -21,8 +21,8 @@ from dask.base import is_dask_collection
 from dask.delayed import delayed
 from sklearn.base import BaseEstimator, clone
 
-from modae.data.summary import MEMORY_LIMIT
-from modae.data.validation import LazyRows, RowwiseCall, Summarise, gather, rows_of, weights_of
+from modae.data.summary import MEMORY_LIMIT, require_room
+from modae.data.validation import LazyRows, RowwiseCall, gather, rows_of, weights_of
 
 # Sums that one task adds: a worker holds so many of them at a time.
 FAN_IN = 8
@@ -32,31 +32,19 @@ class DaskRows(LazyRows):
     """The rows of a dask array with two dimensions, or of a dask dataframe."""
 
     def reduce(
-        self,
-        estimator: BaseEstimator,
-        summarise: Summarise,
-        sample_weight: Any,
-        *,
-        reset: bool,
-        upcast: bool,
-        indexed: bool,
+        self, estimator: Any, summarise: Any, weights: Any, *, reset: bool, upcast: bool, indexed: bool
     ) -> Any:
         """Sum up all chunks, where they are, and join the sums in a tree."""
         # What can be told without reading: number, names and types of the columns, and whether sums fit.
         columns, blocks = self.columns(), self._blocks()
         rows_of(columns, estimator, reset=reset, upcast=upcast)
         width = columns.shape[1]
-        is_too_wide = 8 * width * width > MEMORY_LIMIT
-        if indexed or is_too_wide:
+        is_wide = 8 * width * width > MEMORY_LIMIT
+        if indexed or is_wide:
             blocks = _counted(blocks)  # lengths that are not known cost a pass over the data
-        if is_too_wide and blocks.shape[0] >= width:
-            raise MemoryError(
-                f"Chunks of dask are summed into matrices of {width:,} x {width:,} numbers, whatever "
-                f"spectrum= is: {8 * width**2 / 1e9:.1f} GB each, over the limit of "
-                f"{MEMORY_LIMIT / 1e9:.1f} GB. Reduce the number of features first, or fit in memory "
-                "with spectrum='krylov'."
-            )
-        blocks, weights = _aligned_weights(sample_weight, blocks)
+        if is_wide and blocks.shape[0] >= width:
+            require_room(width, "each sum of chunks of dask")
+        blocks, weights = _aligned_weights(weights, blocks)
         lengths = blocks.chunks[0] if _is_counted(blocks) else [0] * blocks.npartitions
         validator = clone(estimator)  # workers get nothing but what validation looks at
         for name in {"n_features_in_", "feature_names_in_"} & vars(estimator).keys():
@@ -242,7 +230,7 @@ def _aligned_weights(sample_weight: Any, blocks: da.Array) -> tuple[da.Array, An
 
 def _is_counted(array: da.Array) -> bool:
     """Whether dask knows the lengths of the chunks."""
-    return not any(isnan(length) for length in array.chunks[0])
+    return not isnan(array.shape[0])
 
 
 def _counted(array: da.Array) -> da.Array:
@@ -252,7 +240,7 @@ def _counted(array: da.Array) -> da.Array:
 
 def _with_known_columns(X: da.Array) -> da.Array:
     """The same array; the widths of its chunks are looked up if dask does not know them."""
-    if not any(isnan(width) for width in X.chunks[1]):
+    if not isnan(X.shape[1]):
         return X
     widths = X.blocks[0].compute_chunk_sizes().chunks[1]  # the first chunk of rows has them all
     return da.Array(X.dask, X.name, (X.chunks[0], widths), meta=X)

@@ -71,7 +71,7 @@ def labels_of(table: Any) -> list[Any] | None:
     """Labels of columns that are no names, such as numbers; None if they only count the columns."""
     if not isinstance(table, nw.DataFrame) or names_of(table) is not None:
         return None
-    labels = list(table.columns)
+    labels: list[Any] = list(table.columns)
     return None if labels == list(range(len(labels))) else labels
 
 

@@ -37,14 +37,14 @@ def source_of(thing: Any) -> Source:
     if isinstance(thing, np.ndarray) or sparse.issparse(thing) or is_frame(thing):
         return table_source(thing)
     package, name = type(thing).__module__.partition(".")[0], type(thing).__name__
-    if package == "pyarrow" and name != "RecordBatchReader":
+    if package == "pyarrow" and name.endswith("Dataset"):
         return dataset_source(thing)
     is_iterable = isinstance(thing, Iterable) and not isinstance(thing, (bytes, bytearray, Mapping))
     if callable(thing) or is_iterable:
         return iterable_source(thing)
     raise TypeError(
-        "source must be a path, an array, a table, a sequence of batches or a function that returns "
-        f"one, got {name}."
+        "source must be a path, an array, a table, a Dataset of pyarrow, a sequence of batches or a "
+        f"function that returns one, got {name}."
     )
 
 
@@ -66,7 +66,8 @@ def iterable_source(thing: Any) -> Source:
     """
     is_list = isinstance(thing, (list, tuple))
     kind = "sequence" if is_list else "function" if callable(thing) else "iterator"
-    source, last = [as_table(batch) for batch in thing] if is_list else thing, None
+    source: Any = [as_table(batch) for batch in thing] if is_list else thing
+    last: Any = None
 
     def tables() -> Iterator[Any]:
         nonlocal last

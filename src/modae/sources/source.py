@@ -145,12 +145,10 @@ class Source:
     ) -> ColumnSelection:
         """What a caller said of the columns, checked."""
         if self.names is None:
-            for parameter, value in {"columns": columns, "target": target, "weight": weight}.items():
-                if value is not None:
-                    raise ValueError(
-                        f"{parameter}={value!r} names a column, and those of {self.origin} have no "
-                        "names."
-                    )
+            options = {"columns": columns, "target": target, "weight": weight}
+            given = [f"{name}={value!r}" for name, value in options.items() if value is not None]
+            if given:
+                raise ValueError(f"{given[0]} names a column, and those of {self.origin} have no names.")
             return ColumnSelection()
         if isinstance(columns, str):
             raise TypeError(f"columns must be a list of names, got the string {columns!r}.")
