@@ -162,7 +162,8 @@ def test_things_that_are_no_sources(tmp_path):
     np.save(tmp_path / "x.npy", X)
     FRAME.to_csv(tmp_path / "x.csv")
     opened_error(r"files of several kinds \(\.csv, \.npy\)", tmp_path)
-    opened_error("Dataset of pyarrow, got DoubleScalar", pa.scalar(1.0), TypeError)
+    opened_error("Dataset of pyarrow, .* got DoubleScalar", pa.scalar(1.0), TypeError)
+    opened_error(r"a batch must be a matrix or a table, got DoubleScalar", pa.array([1.0, 2.0]))
 
 
 @pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.feather", "x.csv"])
@@ -228,6 +229,5 @@ def test_without_pyarrow(tmp_path):
         "except ImportError as error: print(error)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
-    assert run.stdout == 'Parquet, Arrow and CSV files need pyarrow: pip install "modae[arrow]"\n', (
-        run.stderr
-    )
+    missing = "Parquet, Arrow and CSV files cannot be used without pyarrow"
+    assert run.stdout == f'{missing}: pip install "modae[arrow]"\n', run.stderr

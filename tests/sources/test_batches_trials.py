@@ -52,7 +52,7 @@ def test_columns_that_are_not_known_stay_an_error_beside_weights():
     batches = modae.open_batches([frame[:100], frame[100:].assign(z=1.0)], weight="w")
     with pytest.raises(ValueError, match="column 'z' is not in the first rows"):
         batches.without_weights().to_array()
-    with pytest.raises(ValueError, match="no weights: name their column"):
+    with pytest.raises(ValueError, match="no weight: name its column"):
         modae.open_batches(FRAME).read_weights()
 
 

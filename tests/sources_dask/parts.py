@@ -8,7 +8,6 @@ import pandas as pd
 from sklearn.datasets import load_digits
 
 from modae import LinearModularAutoencoder
-from modae.sources.dask_rows import ChunkAnswer
 
 X, Y = load_digits(return_X_y=True)
 FRAME = pd.DataFrame(X, columns=[f"pixel{place}" for place in range(X.shape[1])])
@@ -48,9 +47,10 @@ def no_task_may_run(*args, **options):
 
 
 def models_in(lazy):
-    """The models in the graph of a lazy answer."""
+    """The models in the graph of a lazy answer: those that its functions hold."""
     values = [getattr(node, "value", node) for node in dict(lazy.dask).values()]
-    return [value.call.estimator for value in values if isinstance(value, ChunkAnswer)]
+    held = [cell.cell_contents for value in values for cell in getattr(value, "__closure__", None) or ()]
+    return [each.estimator for each in held if hasattr(each, "estimator")]
 
 
 def holds_data(model):

@@ -185,7 +185,7 @@ def test_a_disk_that_fails_is_an_error_that_is_seen(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("modae.streaming.journal.save", full)
+    monkeypatch.setattr("modae.streaming.fitting.save", full)
     with pytest.raises(OSError, match="No space left"):
         modae.fit_stream(new(), X, checkpoint=tmp_path / "c", every=0)
 

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 
 from modae.cli.errors import UserError, data_refused, did_you_mean
-from modae.sources.batch import Batch
 from modae.sources.batches import Batches, open_batches
 from modae.sources.frames import as_numpy
 from modae.sources.opening import ENDINGS, ending_of, npy_rows, npz_arrays, path_source
-from modae.sources.source import ColumnSelection
+from modae.sources.source import Batch, ColumnSelection
 from modae.sources.writers import Write, csv_writer, open_writer
 from modae.utils.atomic import LITTER_PREFIX
 from modae.utils.text import listed

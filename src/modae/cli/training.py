@@ -22,9 +22,8 @@ from modae.cli.errors import UserError
 from modae.cli.tables import TypedTable
 from modae.data.validation import take_rows
 from modae.ensembles.votes import stratified
-from modae.sources.batch import Batch
 from modae.sources.frames import joined, missing_in
-from modae.sources.source import ColumnSelection
+from modae.sources.source import Batch, ColumnSelection
 from modae.utils.text import listed
 
 IN_MEMORY = 128 * 2**20

@@ -220,7 +220,7 @@ def take_rows(X: Any, places: Any) -> Any:
 
 LAZY_ROWS = {
     "dask": "modae.sources.dask_rows:DaskRows",
-    "modae.sources.batches": "modae.sources.batch_rows:BatchRows",
+    "modae.sources.batches": "modae.sources.batches:BatchRows",
 }
 """Package or module of a type -> its LazyRows as "module:class", imported when such data are met."""
 

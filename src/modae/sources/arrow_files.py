@@ -1,8 +1,8 @@
-"""Sources that pyarrow reads: Parquet and Arrow files, datasets and readers of record batches."""
+"""Sources that pyarrow reads: Parquet and Arrow files, and datasets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import accumulate
@@ -10,17 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from modae.sources.frames import as_table
-from modae.sources.source import SAMPLE_ROWS, Chunk, ColumnSelection, Source, once_source
+from modae.sources.source import SAMPLE_ROWS, Chunk, ColumnSelection, Source
+from modae.utils.extras import require
 
 
 def arrow(module: str = "pyarrow") -> Any:
     """A module of pyarrow, or one sentence that says how to get it."""
-    try:
-        return import_module(module)
-    except ImportError as missing:
-        raise ImportError(
-            'Parquet, Arrow and CSV files need pyarrow: pip install "modae[arrow]"'
-        ) from missing
+    require("pyarrow", extra="arrow", purpose="Parquet, Arrow and CSV files")
+    return import_module(module)
 
 
 @contextmanager
@@ -37,105 +34,54 @@ def reading(origin: str, kind: str) -> Iterator[None]:
 
 def column_kind(kind: Any) -> str:
     """What a type of pyarrow is to us: "number", "string", "date" or "other"."""
-    types = arrow().types
-    if any(is_a(kind) for is_a in (types.is_integer, types.is_floating, types.is_boolean)):
-        return "number"
-    if types.is_decimal(kind) or types.is_null(kind):
-        return "number"
-    if types.is_temporal(kind):
-        return "date"
-    strings = (types.is_string, types.is_large_string, types.is_string_view, types.is_dictionary)
-    return "string" if any(is_a(kind) for is_a in strings) else "other"
+    is_a = arrow().types
+    kinds = {
+        "number": (is_a.is_integer, is_a.is_floating, is_a.is_boolean, is_a.is_decimal, is_a.is_null),
+        "date": (is_a.is_temporal,),
+        "string": (is_a.is_string, is_a.is_large_string, is_a.is_string_view, is_a.is_dictionary),
+    }
+    return next((name for name, tests in kinds.items() if any(test(kind) for test in tests)), "other")
 
 
-Records = Callable[[int, ColumnSelection, int], Iterator[tuple[int, Any]]]
-"""(first row wanted, columns, rows at a time) -> record batches with the index of their first row."""
+def chunks_of(records: Iterable[Any], origin: str, kind: str, first: int = 0) -> Iterator[Chunk]:
+    """Record batches, beginning with a given row, as chunks."""
+    with reading(origin, kind):
+        for record in records:
+            yield Chunk(as_table(record), origin, first, first)
+            first += record.num_rows
 
 
-def arrow_source(
-    kind: str,
-    origin: str,
-    schema: Any,
-    sample: Any,
-    n_rows: int | None,
-    read: Records,
-    line_of: Any = None,
-) -> Source:
-    """A source of record batches."""
+def file_source(path: Path, kind: str, origin: str) -> Source:
+    """A Parquet file, or an Arrow (Feather) file, which is mapped into memory."""
+    files = arrow("pyarrow.fs").LocalFileSystem(use_mmap=kind == "Arrow")
+    layout = "parquet" if kind == "Parquet" else "ipc"
+    with reading(origin, kind):
+        dataset = arrow("pyarrow.dataset").dataset(str(path), format=layout, filesystem=files)
+    return dataset_source(dataset, kind, origin)
 
-    def chunks(start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
-        with reading(origin, kind):
-            for first, record in read(start, columns, size):
-                yield Chunk(as_table(record), origin, first, first)
 
+def dataset_source(dataset: Any, kind: str = "dataset", origin: str = "the dataset") -> Source:
+    """A dataset of pyarrow; of a Parquet file, row groups before the row that is wanted stay unread."""
+    module = arrow("pyarrow.dataset")
+    layout = getattr(dataset, "format", None)
+    # The defaults would hold dozens of batches, or whole row groups, in memory.
+    few: dict[str, Any] = {"batch_readahead": 1, "fragment_readahead": 1}
+    if isinstance(layout, module.ParquetFileFormat):
+        few["fragment_scan_options"] = module.ParquetFragmentScanOptions(pre_buffer=False)
+
+    def read(start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
+        wanted, first = dataset, 0
+        if kind == "Parquet":
+            (file,) = dataset.get_fragments()
+            ends = list(accumulate(group.num_rows for group in file.row_groups))
+            skipped = sum(end <= start for end in ends)
+            wanted = file.subset(row_group_ids=list(range(skipped, len(ends))))
+            first = ends[skipped - 1] if skipped else 0
+        records = wanted.to_batches(columns=columns.names, batch_size=size, **few)
+        return chunks_of(records, origin, kind, first)
+
+    is_counted = isinstance(layout, (module.ParquetFileFormat, module.IpcFileFormat))
     with reading(origin, kind):  # names that are not UTF-8 fail here
-        return Source(kind, origin, chunks, as_table(sample), n_rows, schema=schema, line_of=line_of)
-
-
-def numbered(records: Iterable[Any], first: int = 0) -> Iterator[tuple[int, Any]]:
-    """Record batches with the index of their first row."""
-    for record in records:
-        yield first, record
-        first += record.num_rows
-
-
-def parquet_source(path: Path, origin: str) -> Source:
-    """A Parquet file; row groups before the row that is wanted are not read."""
-    parquet = arrow("pyarrow.parquet")
-    with reading(origin, "Parquet"), parquet.ParquetFile(path) as file:
-        counts = [file.metadata.row_group(place).num_rows for place in range(file.num_row_groups)]
-        schema = file.schema_arrow
-        sample = next(file.iter_batches(SAMPLE_ROWS), schema.empty_table())
-    ends = list(accumulate(counts))
-
-    def read(start: int, columns: ColumnSelection, size: int) -> Iterator[tuple[int, Any]]:
-        skipped = sum(end <= start for end in ends)
-        groups = range(skipped, len(ends))
-        with parquet.ParquetFile(path, pre_buffer=False) as opened:
-            records = opened.iter_batches(size, row_groups=groups, columns=columns.names)
-            yield from numbered(records, ends[skipped - 1] if skipped else 0)
-
-    return arrow_source("Parquet", origin, schema, sample, sum(counts), read)
-
-
-def ipc_source(path: Path, origin: str) -> Source:
-    """An Arrow or Feather file, mapped into memory."""
-    ipc, pyarrow = arrow("pyarrow.ipc"), arrow()
-
-    def records(names: list[str] | None) -> Iterator[Any]:
-        with pyarrow.memory_map(str(path)) as mapped, ipc.open_file(mapped) as file:
-            for place in range(file.num_record_batches):
-                record = file.get_batch(place)
-                yield record if names is None else record.select(names)
-
-    def read(start: int, columns: ColumnSelection, size: int) -> Iterator[tuple[int, Any]]:
-        return numbered(records(columns.names))
-
-    with reading(origin, "Arrow"):
-        with pyarrow.memory_map(str(path)) as mapped, ipc.open_file(mapped) as file:
-            schema = file.schema
-        n_rows = arrow("pyarrow.dataset").dataset(path, format="ipc").count_rows()
-        sample = next(records(None), schema.empty_table()).slice(0, SAMPLE_ROWS)
-    return arrow_source("Arrow", origin, schema, sample, n_rows, read)
-
-
-def dataset_source(thing: Any) -> Source:
-    """A dataset, or a reader of record batches, which can be read one time only."""
-    dataset = arrow("pyarrow.dataset")
-    if isinstance(thing, arrow().RecordBatchReader):
-        return once_source(thing)
-    if not isinstance(thing, dataset.Dataset):
-        raise TypeError(
-            f"source must be a Table, RecordBatch, RecordBatchReader or Dataset of pyarrow, got "
-            f"{type(thing).__name__}."
-        )
-
-    def read(start: int, columns: ColumnSelection, size: int) -> Iterator[tuple[int, Any]]:
-        # Few batches at a time: the default would hold dozens of them in memory.
-        few = {"batch_size": size, "batch_readahead": 1, "fragment_readahead": 1}
-        return numbered(thing.to_batches(columns=columns.names, **few))
-
-    known = (dataset.ParquetFileFormat, dataset.IpcFileFormat)
-    n_rows = thing.count_rows() if isinstance(getattr(thing, "format", None), known) else None
-    sample = thing.head(SAMPLE_ROWS)
-    return arrow_source("dataset", "the dataset", thing.schema, sample, n_rows, read)
+        n_rows = dataset.count_rows() if is_counted else None
+        sample = as_table(dataset.head(SAMPLE_ROWS, batch_size=SAMPLE_ROWS, **few))
+        return Source(kind, origin, read, sample, n_rows, schema=dataset.schema)

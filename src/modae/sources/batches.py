@@ -5,37 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from hashlib import blake2b
+from functools import cached_property
 from typing import Any, NoReturn, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from modae.data.rows import Rows
-from modae.data.validation import weights_of
-from modae.sources.batch import Batch, rebatched
-from modae.sources.frames import (
-    as_numpy,
-    as_strings,
-    column_of,
-    joined,
-    kept_column,
-    labelled,
-    labels_of,
-    matrix_of,
-    names_of,
-)
+from modae.data.validation import LazyRows, RowwiseCall, gather, weights_of
+from modae.sources.frames import as_numpy, column_of, copied, joined, labelled, matrix_of, missing_in
 from modae.sources.opening import source_of
-from modae.sources.source import Chunk, ColumnSelection, Source
+from modae.sources.source import Batch, Chunk, ColumnSelection, Source, joined_batches, named
 from modae.utils.arrays import Array, Precision
 from modae.utils.parameters import check_count
 from modae.utils.text import listed
 
+# About how many bytes of rows make a batch, unless the caller says otherwise: 64 MB.
 BATCH_BYTES = 1 << 26
-"""About how many bytes of rows make a batch, unless the caller says otherwise: 64 MB."""
 
+# Rows of a sparse matrix count for this at least: the first ones may be empty.
 LEAST_ROW_BYTES = 64
-"""Rows of a sparse matrix count for this at least: the first ones may be empty."""
 
 
 class Batches:
@@ -73,7 +63,6 @@ class Batches:
         self._source = source
         self._columns = columns
         self._batch_size = batch_size
-        self._sample_rows: Rows | None = None
         self.kind = source.kind
         self.n_rows = source.n_rows
         self.names = columns.features
@@ -97,46 +86,58 @@ class Batches:
     def read(self, start: int = 0) -> Iterator[Batch]:
         """Batches of the rows from ``start`` on; rows before are passed over as cheaply as possible."""
         check_count("start", start, minimum=0)
-        return rebatched(self._parts(start), self.batch_size)
+        return self._read(int(start))
 
     def read_target(self) -> np.ndarray:
         """The target column as a whole; the features are not even read, where a source lets them be."""
-        if self.target is None:
-            raise ValueError(
-                "these batches have no target: name its column in open_batches(target=...)."
-            )
-        alone = replace(self._columns, features=(), weight=None, kept=(), exact=False)
-        found = [batch.whole_target(self.target) for batch in self._with(alone)]
-        return np.asarray(joined(found)) if found else np.empty(0)
+        found = []
+        for batch in self._only("target"):
+            missing = missing_in(batch.target)
+            if missing.any():  # it would become a class of its own
+                place = batch.place_of(int(missing.argmax()))
+                raise ValueError(
+                    f"target column {self.target!r}, {place} is missing: fill it, or leave the row out."
+                )
+            found.append(as_numpy(copied(batch.target)))
+        return np.concatenate(found) if found else np.empty(0)
 
     def read_weights(self) -> Array:
         """The column of weights as a whole, without the features."""
-        if self.weight is None:
+        found = [copied(batch.weights) for batch in self._only("weight")]
+        return np.concatenate(found) if found else np.empty(0)
+
+    def _only(self, role: str) -> Self:
+        """The batches of one column that is no feature."""
+        name = getattr(self, role)
+        if name is None:
             raise ValueError(
-                "these batches have no weights: name their column in open_batches(weight=...)."
+                f"these batches have no {role}: name its column in open_batches({role}=...)."
             )
-        alone = replace(self._columns, features=(), target=None, kept=(), exact=False)
-        found = [batch.copy().weights for batch in self._with(alone)]
-        return np.concatenate([np.empty(0), *found])
+        only = ColumnSelection((), exact=False, strings=self._columns.strings)
+        return self._with(replace(only, **{role: name}))
 
     def without_weights(self) -> Self:
         """The same batches; the column of weights is not read, and still no feature."""
-        ignored = (*self._columns.ignored, *([] if self.weight is None else [self.weight]))
-        return self._with(replace(self._columns, weight=None, ignored=ignored))
+        return self._with(replace(self._columns, weight=None, ignored=(self.weight,)))
 
     def to_array(self) -> Rows:
         """All rows in memory, as one matrix."""
-        rows = [batch.copy().rows for batch in self]
+        rows = [copied(batch.rows) for batch in self]
         return joined(rows) if rows else self.sample[:0]
 
-    def keeping(self, names: Sequence[str], strings: Iterable[str] = ()) -> Self:
+    def keeping(self, names: Sequence[str]) -> Self:
         """The same batches with columns that are passed through, in ``Batch.kept``.
 
-        Of these and the target, those in ``strings`` are read as strings, as a CSV file has them.
+        They are features only if they were chosen as such.
         """
-        if self.names is None and names:
+        features, exact = self.names, self._columns.exact
+        if features is None and names:
             raise ValueError(f"keep={list(names)} needs a source whose columns have names.")
-        return self._with(self._columns.keeping(names, strings))
+        if len(set(names)) < len(names):
+            raise ValueError(f"keep must name each column once, got {listed(names, 8)}.")
+        if features is not None and exact:
+            features = tuple(name for name in features if name not in names)
+        return self._with(replace(self._columns, features=features, kept=tuple(names)))
 
     def for_model(self, estimator: Any) -> Self:
         """The same batches with the columns that a fitted estimator knows, by name, in its order."""
@@ -146,12 +147,18 @@ class Batches:
             return self  # scikit-learn's own check of names has the message for it
         return self._with(replace(self._columns, features=tuple(known), exact=False))
 
-    @property
+    @cached_property
     def sample(self) -> Rows:
-        """The first rows as a matrix, made when asked for: until then, other columns may be chosen."""
-        if self._sample_rows is None:
-            self._sample_rows = self._source.first_rows(self._columns)
-        return self._sample_rows
+        """The first rows as a matrix, in a precision that serves all files of a folder.
+
+        They are read when asked for: until then, other columns may be chosen.
+        """
+        found = []
+        for part in (self._source, *self._source.parts):
+            with named(part.origin):
+                rows = part.sample if part is self._source else part.sample[:0]
+                found.append(matrix_of(rows, self.names))
+        return found[0].astype(np.result_type(*(rows.dtype for rows in found)), copy=False)
 
     @property
     def dtype(self) -> Precision:
@@ -162,18 +169,17 @@ class Batches:
     @property
     def batch_size(self) -> int:
         """Rows in each batch but the last."""
-        return default_batch_size(self.sample) if self._batch_size is None else self._batch_size
+        if self._batch_size is not None:
+            return self._batch_size
+        first = self.sample
+        parts = (first.data, first.indices) if sparse.issparse(first) else (first,)
+        row_bytes = sum(part.nbytes for part in parts) // max(1, first.shape[0])
+        return int(max(1, BATCH_BYTES // max(LEAST_ROW_BYTES, row_bytes)))
 
     @property
     def header(self) -> Any:
         """A table without rows that has the columns: for checks of their number and names."""
         return labelled(self.sample[:0], self.names, self._source.sample)
-
-    @property
-    def mark(self) -> str:
-        """A short digest of the first rows, by which other data of the same shape are noticed."""
-        first = self.sample.toarray() if sparse.issparse(self.sample) else self.sample
-        return blake2b(np.ascontiguousarray(first).tobytes(), digest_size=8).hexdigest()
 
     def begin(self, empty: Any) -> tuple[int, Any]:
         """Where a sum over the batches begins: at a row, with what was summed before it."""
@@ -183,58 +189,57 @@ class Batches:
         """Told after each batch how far a sum has come: for a subclass that remembers it."""
 
     def _with(self, columns: ColumnSelection) -> Self:
-        columns.check(self._source)
+        self._source.check(columns)
         other = copy(self)
+        vars(other).pop("sample", None)
         Batches.__init__(other, self._source, columns, self._batch_size)
         return other
 
-    def _parts(self, start: int) -> Iterator[Batch]:
-        """The chunks of the source as batches. A source that ends before ``start`` has lost rows."""
-        length = self.n_rows or 0
-        for chunk in self._source.read(start, self._columns, self.batch_size):
-            stop = chunk.start + int(chunk.table.shape[0])
-            length = max(length, stop)
-            if stop > max(start, chunk.start):
-                yield self._batch(chunk, max(0, start - chunk.start))
+    def _read(self, start: int) -> Iterator[Batch]:
+        """Chunks of the source, cut and joined to batches of one size; the last has what is left."""
+        size, length = self.batch_size, self.n_rows or 0
+        waiting: list[Batch] = []
+        missing = size
+        for chunk in self._source.read(start, self._columns, size):
+            n_rows = int(chunk.table.shape[0])
+            length = max(length, chunk.start + n_rows)
+            place = max(0, start - chunk.start)
+            while place < n_rows:
+                part = self._part(chunk, place, min(n_rows, place + missing))
+                place, missing = place + len(part), missing - len(part)
+                if missing:
+                    waiting.append(part.copy())
+                else:
+                    yield joined_batches([*waiting, part])
+                    waiting, missing = [], size
         if length < start:
             raise ValueError(
                 f"the source has {length:,} rows, the checkpoint is at row {start:,}: some are gone. "
                 "Delete the checkpoint to start afresh."
             )
+        if waiting:
+            yield joined_batches(waiting)
 
-    def _batch(self, chunk: Chunk, skipped: int) -> Batch:
-        """A chunk as a batch, without its first rows."""
-        table, columns = chunk.table[skipped:] if skipped else chunk.table, self._columns
-        first, n_rows = chunk.first + skipped, int(table.shape[0])
-        try:
-            columns.check_columns(names_of(table), int(table.shape[1]), self._source.width)
-            self._check_labels(labels_of(table))
+    def _part(self, chunk: Chunk, start: int, stop: int) -> Batch:
+        """Some rows of a chunk; ``start`` and ``stop`` count from its first row."""
+        table, columns, sample = chunk.table[start:stop], self._columns, self._source.sample
+        first, last = chunk.first + start, chunk.first + stop - 1
+        target, weights = columns.target, None
+        with named(f"{chunk.origin}, rows {first:,} to {last:,}"):
+            columns.check(table, sample)
             rows = matrix_of(table, columns.features)
-            weights = None if columns.weight is None else as_numpy(column_of(table, columns.weight))
-            target = None if columns.target is None else column_of(table, columns.target)
-            kept = {name: kept_column(table, name) for name in columns.kept}
-            for name in columns.strings & kept.keys():
-                kept[name] = as_strings(name, kept[name])
-            if columns.target is not None and columns.target in columns.strings:
-                target = as_strings(columns.target, target)
-            weights = weights_of(weights, n_rows)
-        except ValueError as reason:
-            place = f"{chunk.origin}, rows {first:,} to {first + n_rows - 1:,}"
-            raise ValueError(f"{place}: {reason}") from None
+            if columns.weight is not None:
+                weights = weights_of(as_numpy(column_of(table, columns.weight)), stop - start)
+            if target is not None:
+                target = column_of(table, target, as_strings=target in columns.strings)
+            kept = {
+                name: column_of(table, name, kept=True, as_strings=name in columns.strings)
+                for name in columns.kept
+            }
         if self._source.parts:  # all files of a folder in one precision, whichever comes first
             rows = rows.astype(self.dtype, copy=False)
-        origins = ((chunk.origin, first, n_rows),)
-        start, like = chunk.start + skipped, self._source.sample
-        return Batch(rows, start, columns.features, target, weights, kept, origins, like)
-
-    def _check_labels(self, labels: tuple[Any, ...] | None) -> None:
-        """Columns without names are told apart by their order, and labels must not deny it."""
-        expected = labels_of(self._source.sample)
-        if self.names is None and labels != expected:
-            first, other = (
-                "counted from 0" if each is None else str(list(each)) for each in (expected, labels)
-            )
-            raise ValueError(f"the columns are {other}, and those of the first rows {first}.")
+        chunks, names = (chunk._replace(table=None),), columns.features
+        return Batch(rows, chunk.start + start, chunks, names, target, weights, kept, sample)
 
 
 def open_batches(
@@ -296,43 +301,97 @@ def open_batches(
     found = source_of(source)
     if not found.width:
         raise ValueError(f"{found.origin} has no columns: there would be no data.")
-    selection = _selection(found, columns, target, weight)
-    selection.check(found)
+    selection = found.select(columns, target, weight)
+    found.check(selection)
     return Batches(found, selection, None if batch_size is None else int(batch_size))
 
 
-def _selection(
-    source: Source, columns: Iterable[str] | None, target: str | None, weight: str | None
-) -> ColumnSelection:
-    """What a caller said of the columns."""
-    names = source.names
-    if names is None:
-        for parameter, value in {"columns": columns, "target": target, "weight": weight}.items():
-            if value is not None:
+class BatchRows(LazyRows):
+    """The rows of :class:`modae.Batches`: summed up, mapped and gathered one batch after the other."""
+
+    data: Batches
+
+    def reduce(
+        self, estimator: Any, summarise: Any, weights: Any, *, reset: bool, upcast: bool, indexed: bool
+    ) -> Any:
+        """Sum up batch after batch; only the sum so far and one batch are in memory."""
+        batches = self.data if reset else self.data.for_model(estimator)
+        validate_data(estimator, batches.header, reset=reset, skip_check_array=True)
+        if batches.weight is not None:
+            _refuse_both(batches, weights)
+            if not has_fit_parameter(estimator, "sample_weight"):
                 raise ValueError(
-                    f"{parameter}={value!r} names a column, and those of {source.origin} have no names."
+                    f"{type(estimator).__name__} takes no weights: open the batches without "
+                    f"weight={batches.weight!r}."
                 )
-        return ColumnSelection()
-    if isinstance(columns, str):
-        raise TypeError(f"columns must be a list of names, got the string {columns!r}.")
-    features = tuple(name for name in names if name not in (target, weight))
-    features = features if columns is None else tuple(columns)
-    if not features:
-        raise ValueError("columns must name one feature or more.")
-    if len(set(features)) < len(features):
-        raise ValueError(f"columns must name each feature once, got {listed(features, 8)}.")
-    if target is not None and target == weight:
-        raise ValueError(f"target and weight are both {target!r}: a column is one or the other.")
-    for parameter, name in (("target", target), ("weight", weight)):
-        if name is not None and name in features:
-            raise ValueError(f"{parameter}={name!r} is also one of columns: it cannot be a feature too.")
-    return ColumnSelection(features, target, weight, exact=columns is None)
+        given = weights_of(weights, np.size(weights) if batches.n_rows is None else batches.n_rows)
+
+        def summed(rows: Rows, weights: Array | None, start: int) -> Any:
+            return summarise(rows.astype(np.float64, copy=False) if upcast else rows, weights, start)
+
+        # Begin with no rows: then each batch is added in the same way, and none is kept as it is.
+        stop, summary = batches.begin(summed(batches.sample[:0], None, 0))
+        for batch in batches.read(stop):
+            stop, weights = batch.stop, batch.weights
+            if given is not None:
+                weights = given[batch.start : stop]
+                if len(weights) < len(batch):
+                    break
+            with batch.explained():
+                # Entries of a large batch are looked at only if their sums are no numbers.
+                is_large = len(batch) >= batch.rows.shape[1] and batch.weights is None
+                if sparse.issparse(batch.rows) or not is_large:
+                    batch.check_finite()
+                summary = summary.join(summed(batch.rows, weights, batch.start))
+            batches.note(stop, summary)
+        if stop == 0:
+            raise ValueError("the source has no rows: there would be no data.")
+        if given is not None and stop != len(given):
+            there = f"{stop} rows{' or more' if stop > len(given) else ''}"
+            raise ValueError(
+                f"sample_weight must have one number for each row, got {len(given)} for {there}."
+            )
+        return summary
+
+    def map(self, call: RowwiseCall) -> Any:
+        """Answers batch by batch, put together in memory along the axis of the rows."""
+        answers = [answer for _, answer in answers_of(self.data, call)]
+        if not answers:
+            raise ValueError("the source has no rows: there is nothing to answer.")
+        if call.axis == 0 and any(sparse.issparse(answer) for answer in answers):
+            return joined(answers)
+        return np.concatenate([np.asarray(answer) for answer in answers], axis=call.axis)
+
+    def gather(self) -> Rows:
+        """All rows in memory."""
+        return self.data.to_array()
+
+    def columns(self) -> Any:
+        """A table without rows."""
+        return self.data.header
+
+    def n_rows(self) -> int | None:
+        """Known for arrays and for files that say so."""
+        return self.data.n_rows
+
+    def split_weights(self, sample_weight: Any) -> tuple[Batches, Any]:
+        """The batches without their column of weights, and that column."""
+        if self.data.weight is None:
+            return self.data, gather(sample_weight)
+        _refuse_both(self.data, sample_weight)
+        return self.data.without_weights(), self.data.read_weights()
 
 
-def default_batch_size(sample: Rows) -> int:
-    """Rows of such a kind that make 64 MB."""
-    if sparse.issparse(sample):
-        row_bytes = (sample.data.nbytes + sample.indices.nbytes) // max(1, sample.shape[0])
-    else:
-        row_bytes = sample.itemsize * sample.shape[1]
-    return max(1, BATCH_BYTES // max(LEAST_ROW_BYTES, int(row_bytes)))
+def answers_of(batches: Batches, call: RowwiseCall) -> Iterator[tuple[Batch, Any]]:
+    """Each batch with the answer for it; columns are found by the names that the estimator knows."""
+    for batch in batches.for_model(call.estimator):
+        with batch.explained():
+            answer = call(batch.table)
+        yield batch, answer
+
+
+def _refuse_both(batches: Batches, sample_weight: Any) -> None:
+    if sample_weight is not None:
+        raise ValueError(
+            f"There are sample_weight and the weights in column {batches.weight!r}: give one of them."
+        )

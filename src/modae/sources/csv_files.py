@@ -6,19 +6,18 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from modae.sources.arrow_files import arrow, arrow_source, column_kind, numbered
-from modae.sources.frames import refuse_duplicates
-from modae.sources.source import SAMPLE_ROWS, ColumnSelection, Source
+from modae.sources.arrow_files import arrow, chunks_of, column_kind, reading
+from modae.sources.frames import as_table, refuse_duplicates
+from modae.sources.source import SAMPLE_ROWS, Chunk, ColumnSelection, Source, named
 
+# Bytes of a file that are parsed at a time; no line may be longer.
 BLOCK_BYTES = 8 * 2**20
-"""Bytes of a file that are parsed at a time; no line may be longer."""
 
+# A quote that is open for longer than this is a quote in a name, not one around it.
 MOST_HEADER_LINES = 20
-"""A quote that is open for longer than this is a quote in a name, not one around it."""
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
@@ -29,36 +28,26 @@ def csv_source(path: Path, origin: str, *, header: bool = True) -> Source:
     Without a header the columns are called column1, column2 and so on.
     """
     file = _CsvFile(path, origin, header)
-    return arrow_source("CSV", origin, file.schema, file.sample, None, file.read, file.line_of)
+    with reading(origin, "CSV"):  # names that are not UTF-8 fail here
+        sample = as_table(file.sample)
+    return Source("CSV", origin, file.read, sample, schema=file.schema, line_of=file.line_of)
 
 
-@dataclass(eq=False)
 class _CsvFile:
     """Where a file is, and what its first block says of it."""
 
-    path: Path
-    origin: str
-    header: bool
-    delimiter: str = ","
-    names: list[str] = field(default_factory=list)
-    skipped: int = 0
-    has_rows: bool = True
-    schema: Any = None
-    sample: Any = None
-
-    def __post_init__(self) -> None:
+    def __init__(self, path: Path, origin: str, header: bool) -> None:
+        self.path, self.origin, self.header = path, origin, header
         first = self._first_record()
-        is_tsv = ".tsv" in (suffix.lower() for suffix in self.path.suffixes[-2:])
+        is_tsv = ".tsv" in (suffix.lower() for suffix in path.suffixes[-2:])
         bare = re.sub(r'"[^"]*"', "", first)  # a separator inside of quotes separates nothing
         self.delimiter = "\t" if is_tsv else max(",;\t", key=bare.count)
         fields = next(csv.reader(first.splitlines(keepends=True), delimiter=self.delimiter), [])
-        self.names = fields if self.header else [f"column{i + 1}" for i in range(len(fields))]
-        try:
+        self.names = fields if header else [f"column{i + 1}" for i in range(len(fields))]
+        with named(origin):
             refuse_duplicates(self.names)
-        except ValueError as reason:
-            raise ValueError(f"{self.origin}: {reason}") from None
         if self.has_rows:
-            reader = self.open()
+            reader = self._open()
             self.schema, self.sample = reader.schema, reader.read_next_batch().slice(0, SAMPLE_ROWS)
             if any(arrow().types.is_binary(each.type) for each in self.schema):
                 raise self._wrong_encoding()  # pyarrow takes text for bytes if it is not UTF-8
@@ -95,76 +84,69 @@ class _CsvFile:
         compression = COMPRESSIONS.get(self.path.suffix.lower())
         return arrow().input_stream(str(self.path), compression=compression)
 
-    def open(self, names: Any = None, types: Any = None, threads: bool = True) -> Any:
+    def _open(self, names: Any = None, types: Any = None, threads: bool = True) -> Any:
         """A reader of record batches; without types they are guessed from the first block."""
-        pyarrow, reader = arrow(), arrow("pyarrow.csv")
+        reader, size = arrow("pyarrow.csv"), BLOCK_BYTES
+        options = {"column_names": self.names, "skip_rows": self.skipped, "use_threads": threads}
         try:
             return reader.open_csv(
                 self._stream(),
-                reader.ReadOptions(
-                    block_size=BLOCK_BYTES,
-                    use_threads=threads,
-                    column_names=self.names,
-                    skip_rows=self.skipped,
-                ),
+                reader.ReadOptions(block_size=size, **options),
                 reader.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
                 reader.ConvertOptions(include_columns=names, column_types=types),
             )
-        except (pyarrow.ArrowInvalid, UnicodeDecodeError) as error:
+        except (arrow().ArrowInvalid, UnicodeDecodeError) as error:
             raise self._explained(names, types, error) from error
 
-    def read(self, start: int, columns: ColumnSelection, size: int) -> Iterator[tuple[int, Any]]:
-        """Record batches from the first row on.
+    def read(self, start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
+        """Chunks from the first row on: where a later one begins in the text is not known."""
+        return chunks_of(self._records(columns) if self.has_rows else (), self.origin, "CSV")
+
+    def _records(self, columns: ColumnSelection) -> Iterator[Any]:
+        """Record batches.
 
         Features become float64: later rows may have a point. Other numbers are read as strings and then
         parsed, so that large whole ones stay what they are.
         """
         pyarrow = arrow()
         names = self.names if columns.names is None else columns.names
-        features = names if columns.features is None else columns.features
-        types: dict[str, Any] = {}
-        parsed: list[str] = []
-        for name in names:
-            types[name] = guess = self.schema.field(name).type
-            is_number = column_kind(guess) == "number"
+        features = set(names if columns.features is None else columns.features)
+        types = {name: self.schema.field(name).type for name in names}
+        text = []  # neither features nor wanted as they are written
+        for name, guess in types.items():
             if name in features:
-                if not pyarrow.types.is_boolean(guess):
-                    types[name] = pyarrow.float64()
-            elif name in columns.strings or is_number:
+                types[name] = guess if pyarrow.types.is_boolean(guess) else pyarrow.float64()
+            elif name in columns.strings:
                 types[name] = pyarrow.string()
-                if name not in columns.strings:
-                    parsed.append(name)
+            elif column_kind(guess) == "number" or guess == pyarrow.string():
+                types[name] = pyarrow.string()
+                text.append(name)
         try:
-            for first, record in numbered(self.open(names, types) if self.has_rows else ()):
-                for place, name in enumerate(names):
-                    if name in parsed or (
-                        types[name] == pyarrow.string() and name not in columns.strings
-                    ):
-                        values = self._with_gaps(record.column(place), name if name in parsed else None)
-                        record = record.set_column(place, name, values)
-                yield first, record
+            for record in self._open(names, types):
+                for name in text:
+                    values = self._with_gaps(record.column(name), name)
+                    record = record.set_column(names.index(name), name, values)
+                yield record
         except (pyarrow.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._explained(names, types, error) from error
 
-    def _with_gaps(self, text: Any, parsed: str | None) -> Any:
-        """Strings without the empty ones; as numbers if they are those of a column to be parsed."""
+    def _with_gaps(self, text: Any, name: str) -> Any:
+        """Strings without the empty ones; as numbers if the first block has numbers there."""
         pyarrow, compute = arrow(), arrow("pyarrow.compute")
-        absent = [""]
-        if parsed is not None:
+        guess, absent = self.schema.field(name).type, [""]
+        if column_kind(guess) == "number":
             text = compute.utf8_trim_whitespace(text)
             absent = arrow("pyarrow.csv").ConvertOptions().null_values
         text = compute.if_else(compute.is_in(text, pyarrow.array(absent)), None, text)
-        if parsed is None:
-            return text
         kinds = [pyarrow.int64(), pyarrow.uint64(), pyarrow.float64()]
-        if pyarrow.types.is_boolean(self.schema.field(parsed).type):
-            kinds = [pyarrow.bool_()]
+        if column_kind(guess) != "number" or pyarrow.types.is_boolean(guess):
+            kinds = [guess]
         for kind in kinds:
             try:
                 return text.cast(kind)
             except pyarrow.ArrowInvalid as failed:
                 error = failed
-        raise self._explained([parsed], {parsed: kinds[-1]}, error) from error
+        raise self._explained([name], {name: kinds[-1]}, error) from error
 
     def line_of(self, row: int) -> int:
         """The line on which a row begins: blank lines and line breaks inside of quotes are lines too."""
@@ -195,7 +177,7 @@ class _CsvFile:
         """What is wrong and on which line. Only a reader without threads knows the line: read again."""
         if "Row #" not in str(error) and types is not None and not isinstance(error, UnicodeError):
             try:
-                for _ in self.open(names, types, threads=False):
+                for _ in self._open(names, types, threads=False):
                     pass
             except ValueError as again:  # that is what errors of pyarrow are, and ours
                 error = again if again.__cause__ is None else again.__cause__  # type: ignore[assignment]
@@ -210,10 +192,10 @@ class _CsvFile:
         fields = re.search(r"Expected (\d+) columns, got (\d+)", text)
         if fields:
             return self._refused(f"{line} has {fields[2]} fields, the others have {fields[1]}.")
-        column, value = re.search(r"column #(\d+)", text), re.search(r"invalid value '(.*)'", text)
-        if column and value:
-            name = self.names[int(column[1])]
+        wrong = re.search(r"column #(\d+).*invalid value '(.*)'", text)
+        if wrong:
+            name = self.names[int(wrong[1])]
             return self._refused(
-                f"{line} has {value[1]!r:.60} in column {name!r}, which is not a number."
+                f"{line} has {wrong[2]!r:.60} in column {name!r}, which is not a number."
             )
         return self._refused(f"{text:.200}")

@@ -9,7 +9,6 @@ yet. All of it runs wherever the user runs dask: no cluster is ever started here
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -22,40 +21,51 @@ from dask.base import is_dask_collection
 from dask.delayed import delayed
 from sklearn.base import BaseEstimator, clone
 
-from modae.data.summary import MEMORY_LIMIT
-from modae.data.validation import LazyRows, RowwiseCall, Summarise, gather, rows_of, weights_of
+from modae.data.summary import MEMORY_LIMIT, require_room
+from modae.data.validation import LazyRows, RowwiseCall, gather, rows_of, weights_of
 
+# Sums that one task adds: a worker holds so many of them at a time.
 FAN_IN = 8
-"""Sums that one task adds: a worker holds so many of them at a time."""
 
 
 class DaskRows(LazyRows):
     """The rows of a dask array with two dimensions, or of a dask dataframe."""
 
     def reduce(
-        self,
-        estimator: BaseEstimator,
-        summarise: Summarise,
-        sample_weight: Any,
-        *,
-        reset: bool,
-        upcast: bool,
-        indexed: bool,
+        self, estimator: Any, summarise: Any, weights: Any, *, reset: bool, upcast: bool, indexed: bool
     ) -> Any:
         """Sum up all chunks, where they are, and join the sums in a tree."""
         # What can be told without reading: number, names and types of the columns, and whether sums fit.
-        columns = self.columns()
+        columns, blocks = self.columns(), self._blocks()
         rows_of(columns, estimator, reset=reset, upcast=upcast)
-        blocks = _require_room(self._blocks(), columns.shape[1])
-        if indexed:
+        width = columns.shape[1]
+        is_wide = 8 * width * width > MEMORY_LIMIT
+        if indexed or is_wide:
             blocks = _counted(blocks)  # lengths that are not known cost a pass over the data
-        blocks, weights = _aligned_weights(sample_weight, blocks)
+        if is_wide and blocks.shape[0] >= width:
+            require_room(width, "each sum of chunks of dask")
+        blocks, weights = _aligned_weights(weights, blocks)
         lengths = blocks.chunks[0] if _is_counted(blocks) else [0] * blocks.npartitions
-        work = ChunkSummary(_validator(estimator), summarise, upcast, [0, *accumulate(lengths)])
+        validator = clone(estimator)  # workers get nothing but what validation looks at
+        for name in {"n_features_in_", "feature_names_in_"} & vars(estimator).keys():
+            setattr(validator, name, getattr(estimator, name))
+        starts = [0, *accumulate(lengths)]  # indices of the first rows of all chunks
+
+        def chunk_sum(chunk: Any, place: int, weights: Any) -> np.ndarray:
+            """What a worker does: validate a chunk, and make it small. An array of one object."""
+            n_rows, start = int(chunk.shape[0]), starts[place]
+            # Joining with nothing turns many rows into moments, and copies few.
+            summary = summarise(np.empty((0, width)), None, start)
+            if n_rows:
+                rows = rows_of(chunk, validator, upcast=upcast)
+                weights = weights_of(weights[:, 0] if np.ndim(weights) else weights, n_rows)
+                summary = summary.join(summarise(rows, weights, start))
+            return np.array([[PartialSum(n_rows, summary)]], dtype=object)
+
         sums = da.map_blocks(
             _on_chunk,
             blocks,
-            delayed(work, traverse=False),  # in the graph once, under a key of its own
+            delayed(chunk_sum, traverse=False),  # in the graph once, under a key of its own
             weights,
             chunks=((1,) * blocks.npartitions, (1,)),
             dtype=object,
@@ -65,7 +75,7 @@ class DaskRows(LazyRows):
         whole = joined_sums(sums)
         if whole.n_rows == 0:
             raise ValueError(
-                f"Found array with 0 sample(s) (shape=(0, {columns.shape[1]})) while a minimum of 1 is "
+                f"Found array with 0 sample(s) (shape=(0, {width})) while a minimum of 1 is "
                 f"required by {type(estimator).__name__}: all chunks of X are empty."
             )
         return whole.summary
@@ -75,17 +85,32 @@ class DaskRows(LazyRows):
         columns = self.columns()
         # On a row of zeros, here: errors and warnings about columns come now, and once.
         answer = call(columns)
-        _refuse_table(answer)
+        # scikit-learn would make a table in memory of the lazy answer too: an error is better.
+        if hasattr(answer, "columns"):
+            library = type(answer).__module__.partition(".")[0]
+            raise ValueError(
+                f"set_output(transform={library!r}) would gather what transform returns for dask data: "
+                'use set_output(transform="default"), and for a lazy dataframe '
+                "dask.dataframe.from_dask_array(codes, columns=model.get_feature_names_out())."
+            )
         sample = np.asarray(answer)
         one = _rows_first(sample, call.axis)
-        named = hasattr(columns, "columns")
-        light = replace(call, estimator=_light(call.estimator, named))
-        work = ChunkAnswer(light, one[:0], named and not hasattr(call.estimator, "feature_names_in_"))
+        is_named = hasattr(columns, "columns")
+        # Of names that the model does not know the caller was told, once.
+        forgets = is_named and not hasattr(call.estimator, "feature_names_in_")
+        light = replace(call, estimator=_light(call.estimator, is_named))
+
+        def chunk_answer(chunk: Any, place: int) -> np.ndarray:
+            """What a worker does: the answers for a chunk, with the rows first."""
+            if chunk.shape[0] == 0:
+                return one[:0]
+            return _rows_first(np.asarray(light(chunk.to_numpy() if forgets else chunk)), light.axis)
+
         blocks = self._blocks()
         answers = da.map_blocks(
             _on_chunk,
             blocks,
-            delayed(work, pure=True, traverse=False),  # the model is in the graph once
+            delayed(chunk_answer, pure=True, traverse=False),  # the model is in the graph once
             chunks=(blocks.chunks[0], *one.shape[1:]),
             new_axis=list(range(2, one.ndim)),
             dtype=one.dtype,
@@ -106,7 +131,10 @@ class DaskRows(LazyRows):
             return np.zeros((1, width), X.dtype if X.dtype.kind in "fiubc" else np.float64)
         if _is_table(X) and X.ndim == 2:
             # In their common type: float32 stays float32, and what is no number is tried as one.
-            kinds = (kind if _is_plain_number(kind) else np.dtype(np.float64) for kind in X.dtypes)
+            kinds = [
+                kind if isinstance(kind, np.dtype) and kind.kind in "fiub" else np.float64
+                for kind in X.dtypes
+            ]
             return X.dtypes.to_frame().T.isna().astype(np.result_type(np.bool_, *kinds))
         shape = f"{X.ndim} dimensions" if isinstance(X, da.Array) else f"a dask {type(X).__name__}"
         raise ValueError(
@@ -152,51 +180,6 @@ def joined_sums(sums: da.Array) -> PartialSum:
     return whole
 
 
-@dataclass(frozen=True, eq=False)
-class ChunkSummary:
-    """What a worker does with a chunk in ``fit``: validate it, and make it small.
-
-    ``validator`` is the estimator without anything but its parameters and the columns it expects;
-    ``starts`` are the indices of the first rows of all chunks.
-    """
-
-    validator: BaseEstimator
-    summarise: Summarise
-    upcast: bool
-    starts: Sequence[int]
-
-    def __call__(self, chunk: Any, place: int, weights: Any) -> np.ndarray:
-        """The partial sum of one chunk, as an array of one object."""
-        n_rows, start = int(chunk.shape[0]), self.starts[place]
-        # Joining with nothing turns many rows into moments, and copies few.
-        summary = self.summarise(np.empty((0, self.validator.n_features_in_)), None, start)
-        if n_rows:
-            rows = rows_of(chunk, self.validator, upcast=self.upcast)
-            weights = weights[:, 0] if np.ndim(weights) else weights
-            summary = summary.join(self.summarise(rows, weights_of(weights, n_rows), start))
-        return np.array([[PartialSum(n_rows, summary)]], dtype=object)
-
-
-@dataclass(frozen=True, eq=False)
-class ChunkAnswer:
-    """What a worker does with a chunk in ``transform`` and the like.
-
-    ``empty`` is the answer for no rows; ``nameless`` models get chunks without names of columns.
-    """
-
-    call: RowwiseCall
-    empty: np.ndarray
-    nameless: bool
-
-    def __call__(self, chunk: Any, place: int) -> np.ndarray:
-        """The answers for the rows of one chunk, in blocks with the rows first."""
-        if chunk.shape[0] == 0:
-            return self.empty
-        if self.nameless:
-            chunk = chunk.to_numpy()  # the caller was told of the names, once
-        return _rows_first(np.asarray(self.call(chunk)), self.call.axis)
-
-
 def _on_chunk(chunk: Any, work: Any, *arguments: Any, block_id: Any) -> Any:
     """Do the work that all chunks share, and say which chunk was wrong.
 
@@ -233,11 +216,8 @@ def _aligned_weights(sample_weight: Any, blocks: da.Array) -> tuple[da.Array, An
             "sample_weight must have one dimension: a dask array or series with one number for each "
             f"row of X, got a dask {type(sample_weight).__name__}."
         )
-    if _is_counted(weights) and _is_counted(blocks):
-        same = weights.chunks[0] == blocks.chunks[0]
-    else:
-        same = weights.npartitions == blocks.npartitions
-    if not same:
+    known = _is_counted(weights) and _is_counted(blocks)
+    if weights.npartitions != blocks.npartitions or (known and weights.chunks[0] != blocks.chunks[0]):
         blocks, weights = _counted(blocks), _counted(weights)
         if weights.shape[0] != blocks.shape[0]:
             raise ValueError(
@@ -250,7 +230,7 @@ def _aligned_weights(sample_weight: Any, blocks: da.Array) -> tuple[da.Array, An
 
 def _is_counted(array: da.Array) -> bool:
     """Whether dask knows the lengths of the chunks."""
-    return not any(isnan(length) for length in array.chunks[0])
+    return not isnan(array.shape[0])
 
 
 def _counted(array: da.Array) -> da.Array:
@@ -260,7 +240,7 @@ def _counted(array: da.Array) -> da.Array:
 
 def _with_known_columns(X: da.Array) -> da.Array:
     """The same array; the widths of its chunks are looked up if dask does not know them."""
-    if not any(isnan(width) for width in X.chunks[1]):
+    if not isnan(X.shape[1]):
         return X
     widths = X.blocks[0].compute_chunk_sizes().chunks[1]  # the first chunk of rows has them all
     return da.Array(X.dask, X.name, (X.chunks[0], widths), meta=X)
@@ -271,36 +251,8 @@ def _is_table(X: Any) -> bool:
     return hasattr(type(X), "to_dask_array")
 
 
-def _is_plain_number(kind: Any) -> bool:
-    return isinstance(kind, np.dtype) and kind.kind in "fiub"
-
-
 def _unchanged(table: Any) -> Any:
     return table
-
-
-def _require_room(blocks: da.Array, width: int) -> da.Array:
-    """The blocks, counted if that matters; an error before anything is summed if sums are too large."""
-    if 8 * width * width <= MEMORY_LIMIT:
-        return blocks
-    blocks = _counted(blocks)
-    if blocks.shape[0] >= width:
-        raise MemoryError(
-            f"Chunks of dask are summed into matrices of {width:,} x {width:,} numbers, whatever "
-            f"spectrum= is: {8 * width**2 / 1e9:.1f} GB each, over the limit of "
-            f"{MEMORY_LIMIT / 1e9:.1f} GB. Reduce the number of features first, or fit in memory with "
-            "spectrum='krylov'."
-        )
-    return blocks
-
-
-def _validator(estimator: BaseEstimator) -> BaseEstimator:
-    """The estimator with nothing but what validation looks at."""
-    validator = clone(estimator)
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(estimator, name):
-            setattr(validator, name, getattr(estimator, name))
-    return validator
 
 
 def _light(estimator: Any, named: bool) -> Any:
@@ -317,14 +269,3 @@ def _light(estimator: Any, named: bool) -> Any:
     if not named:
         vars(light).pop("feature_names_in_", None)
     return light
-
-
-def _refuse_table(answer: Any) -> None:
-    """scikit-learn would make a table in memory of the lazy answer too: an error is better."""
-    if hasattr(answer, "columns"):
-        library = type(answer).__module__.partition(".")[0]
-        raise ValueError(
-            f"set_output(transform={library!r}) would gather what transform returns for dask data: "
-            'use set_output(transform="default"), and for a lazy dataframe '
-            "dask.dataframe.from_dask_array(codes, columns=model.get_feature_names_out())."
-        )

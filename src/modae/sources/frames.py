@@ -13,14 +13,13 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from narwhals.exceptions import DuplicateError
 from scipy import sparse
 
 from modae.data.rows import Rows
 from modae.utils.arrays import Array
 
+# Columns are copied into a matrix by this many rows, which stay in the cache meanwhile.
 COPY_ROWS = 1024
-"""Columns are copied into a matrix by this many rows, which stay in the cache meanwhile."""
 
 
 def is_frame(thing: Any) -> bool:
@@ -37,13 +36,9 @@ def as_table(batch: Any) -> Any:
     if is_frame(batch):
         if type(batch).__name__ == "RecordBatch":
             batch = sys.modules["pyarrow"].Table.from_batches([batch])
-        try:
-            frame = nw.from_native(batch, eager_only=True)
-        except DuplicateError:
-            refuse_duplicates(list(batch.columns))
-            raise
-        refuse_duplicates(frame.columns)
-        return frame
+        is_arrow = hasattr(type(batch), "column_names")
+        refuse_duplicates(list(batch.column_names if is_arrow else batch.columns))
+        return nw.from_native(batch, eager_only=True)
     if isinstance(batch, (str, bytes, PathLike, Mapping)):
         raise TypeError(
             f"a batch must be an array, a sparse matrix or a table, got {type(batch).__name__}: files "
@@ -72,41 +67,26 @@ def names_of(table: Any) -> tuple[str, ...] | None:
     return tuple(table.columns) if all(isinstance(name, str) for name in table.columns) else None
 
 
-def labels_of(table: Any) -> tuple[Any, ...] | None:
+def labels_of(table: Any) -> list[Any] | None:
     """Labels of columns that are no names, such as numbers; None if they only count the columns."""
     if not isinstance(table, nw.DataFrame) or names_of(table) is not None:
         return None
-    labels: tuple[Any, ...] = tuple(table.columns)
-    return None if labels == tuple(range(len(labels))) else labels
+    labels: list[Any] = list(table.columns)
+    return None if labels == list(range(len(labels))) else labels
 
 
-def column_of(frame: Any, name: str) -> Any:
+def column_of(frame: Any, name: str, *, kept: bool = False, as_strings: bool = False) -> Any:
     """The values of one column as a NumPy array; those of pyarrow stay there, so that integers stay
-    exact beside missing values.
+    exact beside missing values. One that is ``kept`` goes there: gaps and time zones stay as they are.
     """
-    column = frame[name]
-    if frame.implementation.is_pyarrow():
-        return column.to_arrow()
-    return column.to_native().to_numpy()
-
-
-def kept_column(frame: Any, name: str) -> Any:
-    """A column that is passed through, as a pyarrow array: gaps and time zones stay as they are."""
+    if not (kept or as_strings or frame.implementation.is_pyarrow()):
+        return frame[name].to_native().to_numpy()
     try:
-        return frame[name].to_arrow()
-    except (ValueError, TypeError) as reason:  # that is what errors of pyarrow are
-        raise ValueError(f"column {name!r} cannot be kept: {reason}") from reason
-
-
-def as_strings(name: str, values: Any) -> Any:
-    """A pyarrow column as strings."""
-    pyarrow = sys.modules["pyarrow"]
-    try:
-        return values.cast(pyarrow.string())
-    except pyarrow.lib.ArrowException as reason:
-        raise ValueError(
-            f"column {name!r} has type {values.type}, which cannot be read as strings: convert it."
-        ) from reason
+        values = frame[name].to_arrow()
+        return values.cast("string") if as_strings else values
+    except (ValueError, TypeError, NotImplementedError) as reason:  # that is what errors of pyarrow are
+        what = "read as strings" if as_strings else "kept"
+        raise ValueError(f"column {name!r} cannot be {what}, convert it: {reason}") from reason
 
 
 def as_numpy(values: Any) -> np.ndarray:
@@ -120,8 +100,8 @@ def as_numpy(values: Any) -> np.ndarray:
 
 def copied(values: Any) -> Any:
     """Values in memory of their own. Arrays of pyarrow may be a view of memory that is used again."""
-    if hasattr(values, "copy"):
-        return values.copy()
+    if values is None or hasattr(values, "copy"):
+        return None if values is None else values.copy()
     return sys.modules["pyarrow"].concat_arrays([values])
 
 
@@ -135,25 +115,21 @@ def missing_in(values: Any) -> np.ndarray:
     return np.array([type(v).__name__ in absent or bool(v != v) for v in values], dtype=bool)
 
 
-def joined(parts: Sequence[Any]) -> Any:
-    """Several matrices, or several columns, one after the other."""
-    if len(parts) == 1:
+def joined(parts: Sequence[Any], what: str = "the matrix") -> Any:
+    """Several matrices, or several columns, one after the other; nothing if there are none."""
+    if len(parts) == 1 or parts[0] is None:
         return parts[0]
     if any(sparse.issparse(part) for part in parts):
         return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate(parts)
     pyarrow = sys.modules["pyarrow"]
-    arrays = [pyarrow.array(part) for part in parts]
-    if len({str(array.type) for array in arrays}) == 1:
-        return pyarrow.concat_arrays(arrays)
-    # Files may differ in the width of their numbers: the wider type holds both.
-    tables = [pyarrow.table([array], names=["values"]) for array in arrays]
-    try:
+    tables = [pyarrow.table([pyarrow.array(part)], names=["values"]) for part in parts]
+    try:  # files may differ in the width of their numbers: the wider type holds both
         whole = pyarrow.concat_tables(tables, promote_options="permissive")
     except pyarrow.lib.ArrowException:
-        kinds = " and ".join(dict.fromkeys(str(array.type) for array in arrays))
-        raise ValueError(f"has values of types {kinds}: convert them to one type.") from None
+        kinds = " and ".join(dict.fromkeys(str(table.schema.types[0]) for table in tables))
+        raise ValueError(f"{what} has values of types {kinds}: convert them to one type.") from None
     return whole.column(0).combine_chunks()
 
 

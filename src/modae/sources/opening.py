@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -12,30 +13,20 @@ from zipfile import BadZipFile
 import numpy as np
 from scipy import sparse
 
-from modae.sources.arrow_files import dataset_source, ipc_source, parquet_source
+from modae.sources.arrow_files import dataset_source, file_source
 from modae.sources.csv_files import COMPRESSIONS, csv_source
-from modae.sources.frames import is_frame
-from modae.sources.source import (
-    Chunk,
-    ColumnSelection,
-    Source,
-    callable_source,
-    once_source,
-    sequence_source,
-    table_source,
-)
+from modae.sources.frames import as_table, is_frame
+from modae.sources.source import SAMPLE_ROWS, Chunk, ColumnSelection, Source, named
 
+# Of files that can be read; capital letters are as good.
 ENDINGS = (".npy", ".parquet", ".arrow", ".feather", ".csv", ".tsv")
-"""Of files that can be read; capital letters are as good."""
 
+# Of files in a folder that are about the data, and passed over.
 NOTES = ("", ".md", ".rst", ".txt", ".html", ".pdf", ".json", ".yaml", ".yml", ".toml", ".log")
-"""Of files in a folder that are about the data, and passed over."""
 
 
 def source_of(thing: Any) -> Source:
     """A source of any kind that :func:`modae.open_batches` knows."""
-    if isinstance(thing, Source):
-        return thing
     if isinstance(thing, (str, PathLike)):
         if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", str(thing)):
             raise ValueError(
@@ -45,18 +36,71 @@ def source_of(thing: Any) -> Source:
         return path_source(Path(fspath(thing)).expanduser())
     if isinstance(thing, np.ndarray) or sparse.issparse(thing) or is_frame(thing):
         return table_source(thing)
-    if type(thing).__module__.partition(".")[0] == "pyarrow":
+    package, name = type(thing).__module__.partition(".")[0], type(thing).__name__
+    if package == "pyarrow" and name.endswith("Dataset"):
         return dataset_source(thing)
-    if isinstance(thing, (list, tuple)):
-        return sequence_source(thing)
-    if callable(thing):
-        return callable_source(thing)
-    if isinstance(thing, Iterable) and not isinstance(thing, (bytes, bytearray, Mapping)):
-        return once_source(thing)
+    is_iterable = isinstance(thing, Iterable) and not isinstance(thing, (bytes, bytearray, Mapping))
+    if callable(thing) or is_iterable:
+        return iterable_source(thing)
     raise TypeError(
-        "source must be a path, an array, a table, a sequence of batches or a function that returns "
-        f"one, got {type(thing).__name__}."
+        "source must be a path, an array, a table, a Dataset of pyarrow, a sequence of batches or a "
+        f"function that returns one, got {name}."
     )
+
+
+def table_source(table: Any, kind: str = "array", origin: str = "the array") -> Source:
+    """Rows that are in memory, or in a memory map: one chunk, which is cut and not copied."""
+    if is_frame(table):
+        kind, origin = "table", "the table"
+    table = as_table(table.tocsr() if sparse.issparse(table) else table)
+
+    def read(start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
+        yield Chunk(table, origin, 0, 0)
+
+    return Source(kind, origin, read, table[:SAMPLE_ROWS], int(table.shape[0]))
+
+
+def iterable_source(thing: Any) -> Source:
+    """Batches one after the other: of a list, of a function that makes them anew whenever they are read,
+    or of an iterator, which can be read one time only.
+    """
+    is_list = isinstance(thing, (list, tuple))
+    kind = "sequence" if is_list else "function" if callable(thing) else "iterator"
+    source: Any = [as_table(batch) for batch in thing] if is_list else thing
+    last: Any = None
+
+    def tables() -> Iterator[Any]:
+        nonlocal last
+        batches = source() if kind == "function" else source
+        if batches is last and (kind == "iterator" or iter(batches) is batches):
+            raise ValueError(
+                f"source is {'a function that returns ' if kind == 'function' else ''}an iterator that "
+                "was read already, and it cannot be read again: pass a list, a file, or a function "
+                "that returns a fresh iterator each time."
+            )
+        last = batches
+        return map(as_table, batches)
+
+    def read(start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
+        before = 0
+        for place, table in enumerate(tables()):
+            yield Chunk(table, f"batch {place}", 0, before)
+            before += table.shape[0]
+
+    found, first = tables(), []
+    for table in found:  # up to the first with rows: an empty table need not know its types
+        first.append(table)
+        if table.shape[0]:
+            break
+    if not first:
+        raise ValueError("source has no batches: there would be no data.")
+    if kind == "iterator":
+        source, last = chain(first, found), None
+    sample = first[-1][:SAMPLE_ROWS]
+    if isinstance(sample, np.ndarray):
+        sample = sample.copy()  # its owner may use the memory again
+    n_rows = sum(int(table.shape[0]) for table in source) if is_list else None
+    return Source(kind, f"the {kind}", read, sample, n_rows)
 
 
 def ending_of(path: Path) -> str:
@@ -78,17 +122,16 @@ def path_source(path: Path, origin: str | None = None, *, header: bool = True) -
             f"source {path} must end in {', '.join(ENDINGS)}, or be a folder of such files."
         )
     if ending == ".npy":
-        try:
-            return table_source(npy_rows(path), "npy", origin)
-        except ValueError as reason:
-            raise ValueError(str(reason) if origin in str(reason) else f"{origin}: {reason}") from None
+        rows = npy_rows(path)
+        with named(origin):
+            return table_source(rows, "npy", origin)
     try:
         str(path).encode()
     except UnicodeEncodeError:  # pyarrow takes names in UTF-8 only
         raise ValueError(f"{origin!r}: the name of the file is not UTF-8: rename it.") from None
     if ending in (".csv", ".tsv"):
         return csv_source(path, origin, header=header)
-    return parquet_source(path, origin) if ending == ".parquet" else ipc_source(path, origin)
+    return file_source(path, "Parquet" if ending == ".parquet" else "Arrow", origin)
 
 
 def npy_rows(path: Path) -> np.ndarray:
@@ -136,31 +179,25 @@ def folder_source(folder: Path) -> Source:
             f"source {folder} must have {kinds[0]} files only, and the {what} {strange[0].name} would "
             "be left out: move it away, or open pyarrow.dataset.dataset(...)."
         )
-    return chained(folder, [path_source(path) for path in sorted(found, key=natural)])
+    files = tuple(path_source(path) for path in sorted(found, key=natural))
+    lengths = [file.n_rows for file in files]
+
+    def read(start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
+        before = 0
+        for file, length in zip(files, lengths, strict=True):
+            stop = length or 0
+            if length is None or before + length > start:  # others stay closed
+                for chunk in file.read(max(0, start - before), columns, size):
+                    stop = chunk.first + chunk.table.shape[0]
+                    yield chunk._replace(start=before + chunk.first)
+            before += stop
+
+    n_rows = None if None in lengths else sum(filter(None, lengths))
+    first = next((file for file in files if file.sample.shape[0]), files[0])
+    return Source(f"folder of {first.kind}", str(folder), read, first.sample, n_rows, files)
 
 
 def natural(path: Path) -> tuple[list[tuple[int, str]], str]:
     """Sort key: part-2 comes before part-10; the name itself decides between part-1 and part-01."""
     parts = re.split(r"([0-9]+)", path.stem)
     return [(int(part), "") if part.isdecimal() else (0, part) for part in parts], path.name
-
-
-def chained(folder: Path, files: Sequence[Source]) -> Source:
-    """Files one after the other; those before the row that is wanted stay closed if that is known."""
-
-    def read(start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
-        before = 0
-        for file in files:
-            if file.n_rows is not None and before + file.n_rows <= start:
-                before += file.n_rows
-                continue
-            length = 0
-            for chunk in file.read(max(0, start - before), columns, size):
-                length = chunk.first + chunk.table.shape[0]
-                yield chunk._replace(start=before + chunk.first)
-            before += length
-
-    lengths = [file.n_rows for file in files]
-    known = None if None in lengths else sum(length for length in lengths if length is not None)
-    first = next((file for file in files if file.sample.shape[0]), files[0])
-    return Source(f"folder of {first.kind}", str(folder), read, first.sample, known, tuple(files))

@@ -1,44 +1,50 @@
-"""Where batches come from: anything that can be read chunk by chunk, in one form.
+"""The records of one stream: a source, the columns that are wanted of it, its chunks and its batches.
 
 A source is a function that reads chunks from a given row on, and what is known before reading: names,
-number of columns, number of rows. Each kind of source is one function that makes such a record; here are
-those for data in memory. Files are in ``arrow_files`` and ``csv_files``, and ``opening`` picks the
-function for what it is given.
+number of columns, number of rows. Each kind of source is one function that makes such a record: those
+for files are in ``arrow_files`` and ``csv_files``, the others in ``opening``. :class:`modae.Batches`
+cuts and joins chunks to batches of one size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from modae.sources.frames import as_table, is_frame, matrix_of, names_of
+from modae.data.rows import Rows
+from modae.sources.frames import copied, joined, labelled, labels_of, names_of
+from modae.utils.arrays import Array
 from modae.utils.text import listed
 
+# First rows that are looked at when a source is opened: their types, and a digest to know it by.
 SAMPLE_ROWS = 256
-"""First rows that are looked at when a source is opened: their types, and a digest to know it by."""
 
-READ_ALREADY = (
-    "iterator that was read already, and it cannot be read again: pass a list, a file, or a function "
-    "that returns a fresh iterator each time."
-)
+
+@contextmanager
+def named(origin: str) -> Iterator[None]:
+    """Errors about the data say where these are from."""
+    try:
+        yield
+    except ValueError as reason:
+        raise ValueError(f"{origin}: {reason}") from None
 
 
 class Chunk(NamedTuple):
-    """Some rows, and where they are from."""
+    """Some rows, as a matrix or a frame of narwhals, and where they are from.
+
+    ``origin`` is the file, or the place in a sequence, ``first`` the index of the first row there, and
+    ``start`` its index in the whole source.
+    """
 
     table: Any
-    """A matrix, or a frame of narwhals."""
     origin: str
-    """The file, or the place in a sequence."""
     first: int
-    """Index of the first row in the file."""
     start: int
-    """Index of the first row in the whole source."""
 
 
 @dataclass(frozen=True)
@@ -55,78 +61,63 @@ class ColumnSelection:
     weight: str | None = None
     kept: tuple[str, ...] = ()
     exact: bool = True
-    ignored: tuple[str, ...] = ()
+    ignored: tuple[str | None, ...] = ()
     strings: frozenset[str] = frozenset()
-
-    @property
-    def extra_columns(self) -> tuple[str, ...]:
-        """Columns that are read and are no features."""
-        return tuple(name for name in (self.target, self.weight, *self.kept) if name is not None)
 
     @property
     def names(self) -> list[str] | None:
         """All columns to read, each once; None is all of a matrix."""
         if self.features is None:
             return None
-        return list(dict.fromkeys((*self.features, *self.extra_columns)))
+        names = dict.fromkeys((*self.features, self.target, self.weight, *self.kept))
+        return [name for name in names if name is not None]
 
-    def keeping(self, names: Sequence[str], strings: Iterable[str] = ()) -> ColumnSelection:
-        """The same with columns that are passed through, which are features only if chosen as such."""
-        if len(set(names)) < len(names):
-            raise ValueError(f"keep must name each column once, got {listed(names, 8)}.")
-        features = self.features
-        if self.exact and features is not None:
-            features = tuple(name for name in features if name not in names)
-        return replace(self, features=features, kept=tuple(names), strings=frozenset(strings))
-
-    def check(self, source: Source) -> None:
-        """Refuse a source, or a file of a folder, that does not have the columns."""
-        for part in source.parts or (source,):
-            try:
-                self.check_columns(part.names, part.width, source.width)
-            except ValueError as reason:
-                raise ValueError(f"{part.origin}: {reason}") from None
-
-    def check_columns(self, names: tuple[str, ...] | None, width: int, expected: int) -> None:
-        """Refuse a table that does not have these columns: its names, its width, that of the source."""
-        if self.features is None:
-            if width != expected:
-                raise ValueError(f"there are {width} columns, and the first rows have {expected}.")
+    def check(self, table: Any, first: Any) -> None:
+        """Refuse a table without these columns, or whose columns are not those of the first rows."""
+        names, wanted = names_of(table), self.names
+        if wanted is None:
+            if table.shape[1] != first.shape[1]:
+                raise ValueError(
+                    f"there are {table.shape[1]} columns, and the first rows have {first.shape[1]}."
+                )
             if names is not None:
                 raise ValueError(
                     f"the columns have names, {listed(names, 8)}, and those of the first rows have "
                     "none: which is which cannot be known."
                 )
+            # Columns without names are told apart by their order, and labels must not deny it.
+            if labels_of(table) != labels_of(first):
+                labels = [labels_of(each) or "counted from 0" for each in (table, first)]
+                raise ValueError(
+                    f"the columns are {labels[0]}, and those of the first rows {labels[1]}."
+                )
             return
         if names is None:
             raise ValueError("the columns have no names, and those of the first rows have.")
-        needed, there = (*self.features, *self.extra_columns), set(names)
-        missing = [name for name in needed if name not in there]
+        there, known = set(names), {*wanted, *self.ignored}
+        missing = [name for name in wanted if name not in there]
         if missing:
             raise ValueError(f"there is no column {missing[0]!r}; the columns are {listed(names, 8)}.")
-        extra = sorted(there - {*needed, *self.ignored}, key=names.index) if self.exact else []
-        if extra:
+        extra = [name for name in names if name not in known]
+        if extra and self.exact:
             raise ValueError(
                 f"column {extra[0]!r} is not in the first rows: name the features with columns=[...]."
             )
-
-
-Read = Callable[[int, ColumnSelection, int], Iterator[Chunk]]
-"""(first row wanted, columns to read, rows at a time) -> chunks. The first chunk may begin before the
-row that is wanted: a source that cannot jump there reads all."""
 
 
 @dataclass(frozen=True)
 class Source:
     """What can be read, and what is known of it.
 
-    ``sample`` is a table of the first rows, ``parts`` are the files of a folder, ``schema`` that of
-    pyarrow where a file has one. ``line_of`` finds the line of a text file on which a row begins.
+    ``read(start, columns, size)`` yields chunks, from the row ``start`` on; a source that cannot jump
+    there begins before it, and one that is in memory need not heed ``size``. ``sample`` is a table of
+    the first rows, ``parts`` are the files of a folder, ``schema`` that of pyarrow where a file has one.
+    ``line_of`` finds the line of a text file on which a row begins.
     """
 
     kind: str
     origin: str
-    read: Read
+    read: Callable[[int, ColumnSelection, int], Iterator[Chunk]]
     sample: Any
     n_rows: int | None = None
     parts: tuple[Source, ...] = ()
@@ -143,97 +134,135 @@ class Source:
         """Number of columns."""
         return int(self.sample.shape[1])
 
-    def first_rows(self, columns: ColumnSelection) -> Any:
-        """The first rows as a matrix, in a precision that serves all files of a folder."""
-        found = []
-        for part in (self, *self.parts):
-            try:
-                found.append(
-                    matrix_of(part.sample if part is self else part.sample[:0], columns.features)
+    def check(self, columns: ColumnSelection) -> None:
+        """Refuse columns that are not there, in all files of a folder."""
+        for part in self.parts or (self,):
+            with named(part.origin):
+                columns.check(part.sample, self.sample)
+
+    def select(
+        self, columns: Iterable[str] | None, target: str | None, weight: str | None
+    ) -> ColumnSelection:
+        """What a caller said of the columns, checked."""
+        if self.names is None:
+            options = {"columns": columns, "target": target, "weight": weight}
+            given = [f"{name}={value!r}" for name, value in options.items() if value is not None]
+            if given:
+                raise ValueError(f"{given[0]} names a column, and those of {self.origin} have no names.")
+            return ColumnSelection()
+        if isinstance(columns, str):
+            raise TypeError(f"columns must be a list of names, got the string {columns!r}.")
+        features = tuple(name for name in self.names if name not in (target, weight))
+        features = features if columns is None else tuple(columns)
+        if not features:
+            raise ValueError("columns must name one feature or more.")
+        if len(set(features)) < len(features):
+            raise ValueError(f"columns must name each feature once, got {listed(features, 8)}.")
+        if target is not None and target == weight:
+            raise ValueError(f"target and weight are both {target!r}: a column is one or the other.")
+        for parameter, name in {"target": target, "weight": weight}.items():
+            if name is not None and name in features:
+                raise ValueError(
+                    f"{parameter}={name!r} is also one of columns: it cannot be a feature too."
                 )
-            except ValueError as reason:
-                raise ValueError(f"{part.origin}: {reason}") from None
-        return found[0].astype(np.result_type(*(rows.dtype for rows in found)), copy=False)
+        return ColumnSelection(features, target, weight, exact=columns is None)
 
 
-def table_source(table: Any, kind: str = "array", origin: str = "the array") -> Source:
-    """Rows that are in memory, or in a memory map: cut, not copied."""
-    if is_frame(table):
-        kind, origin = "table", "the table"
-    table = as_table(table.tocsr() if sparse.issparse(table) else table)
-    n_rows = int(table.shape[0])
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows of a source, the columns that are no features, and where each row is from.
 
-    def read(start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
-        for first in range(start, n_rows, size):
-            yield Chunk(table[first : min(first + size, n_rows)], origin, first, first)
+    Parameters
+    ----------
+    rows : matrix of shape (n, n_features)
+        float32 or float64; dense (in C order) or sparse (CSR).
+    start : int
+        Index of the first row in the source.
+    chunks : sequence of Chunk
+        Those that the rows are from; their tables are not kept.
+    names : tuple of str or None
+        Names of the columns.
+    target, weights : arrays of shape (n,) or None
+    kept : mapping of str to array
+        Columns that are passed through.
+    like : frame or None
+        A table of the library that the source is made of.
+    """
 
-    return Source(kind, origin, read, table[:SAMPLE_ROWS], n_rows)
+    rows: Rows
+    start: int
+    chunks: Sequence[Chunk]
+    names: tuple[str, ...] | None = None
+    target: Any = None
+    weights: Array | None = None
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    like: Any = None
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
+
+    @property
+    def stop(self) -> int:
+        """Index of the row after the last."""
+        return self.start + len(self)
+
+    @property
+    def table(self) -> Any:
+        """The rows with the names of their columns, in a table of the library they are from."""
+        return labelled(self.rows, self.names, self.like)
+
+    def copy(self) -> Batch:
+        """The same in memory of its own: the next batch may overwrite that of this one."""
+        parts = {name: copied(getattr(self, name)) for name in ("rows", "target", "weights")}
+        return replace(self, **parts, kept={name: copied(part) for name, part in self.kept.items()})
+
+    def place_of(self, row: int) -> str:
+        """Where a row of the batch is from, for messages."""
+        index = self.start + row
+        chunk = [each for each in self.chunks if each.start <= index][-1]
+        return f"row {index - chunk.start + chunk.first:,} of {chunk.origin}"
+
+    def check_finite(self) -> None:
+        """Refuse missing and infinite entries, and say where the first one is."""
+        entries = (self.rows.data if sparse.issparse(self.rows) else self.rows).ravel()
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = np.vdot(entries, entries)  # any NaN or infinity would be in it: a fast pass
+        if np.isfinite(total) or np.isfinite(entries).all():
+            return
+        found = sparse.coo_array(self.rows)
+        bad = int(np.flatnonzero(~np.isfinite(found.data))[0])
+        value, column = found.data[bad], int(found.col[bad])
+        name = column if self.names is None else repr(self.names[column])
+        what = "is missing (NaN)" if np.isnan(value) else f"is {value}"
+        raise ValueError(
+            f"{self.place_of(int(found.row[bad]))}: column {name} {what}, and every entry must be a "
+            "finite number: fill or impute it (sklearn.impute.SimpleImputer), or leave the row or "
+            "column out."
+        )
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Where work on the rows fails because of a missing entry, say which one it is."""
+        try:
+            yield
+        except ValueError:
+            self.check_finite()
+            raise
 
 
-def sequence_source(batches: Sequence[Any]) -> Source:
-    """A list of batches: its length is known, and batches can be passed over."""
-    tables = [as_table(batch) for batch in batches]
-
-    def read(start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
-        return (chunk for chunk in _numbered(tables) if chunk.start + chunk.table.shape[0] > start)
-
-    n_rows = sum(int(table.shape[0]) for table in tables)
-    return Source("sequence", "the sequence", read, _sample(_first_with_rows(tables)), n_rows)
-
-
-def callable_source(make: Callable[[], Iterable[Any]]) -> Source:
-    """A function that returns the batches anew whenever they are read."""
-    last: list[Any] = [None]
-
-    def made() -> Iterator[Any]:
-        batches = make()
-        if batches is last[0] and iter(batches) is batches:
-            raise ValueError(f"source is a function that returns an {READ_ALREADY}")
-        last[0] = batches
-        return iter(batches)
-
-    def read(start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
-        return _numbered(made())
-
-    return Source("function", "the function", read, _sample(_first_with_rows(made())))
-
-
-def once_source(batches: Iterable[Any]) -> Source:
-    """An iterator, which can be read one time only."""
-    iterator = iter(batches)
-    first = _first_with_rows(iterator)
-    sample = _sample(first)
-    unread: list[Iterator[Any]] = [chain(first, iterator)]
-
-    def read(start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
-        if not unread:
-            raise ValueError(f"source is an {READ_ALREADY}")
-        return _numbered(unread.pop())
-
-    return Source("iterator", "the iterator", read, sample)
-
-
-def _numbered(batches: Iterable[Any]) -> Iterator[Chunk]:
-    """Batches with their place."""
-    start = 0
-    for place, batch in enumerate(batches):
-        table = as_table(batch)
-        yield Chunk(table, f"batch {place}", 0, start)
-        start += table.shape[0]
-
-
-def _first_with_rows(batches: Iterable[Any]) -> list[Any]:
-    """The first batch with rows, after those without: an empty table need not know its types."""
-    found: list[Any] = []
-    for batch in batches:
-        found.append(batch)
-        if as_table(batch).shape[0]:
-            break
-    return found
-
-
-def _sample(first: Sequence[Any]) -> Any:
-    if not first:
-        raise ValueError("source has no batches: there would be no data.")
-    sample = as_table(first[-1])[:SAMPLE_ROWS]
-    return sample.copy() if isinstance(sample, np.ndarray) else sample  # its owner may reuse the memory
+def joined_batches(batches: Sequence[Batch]) -> Batch:
+    """Batches one after the other as one."""
+    first = batches[0]
+    if len(batches) == 1:
+        return first
+    return replace(
+        first,
+        rows=joined([batch.rows for batch in batches]),
+        chunks=[chunk for batch in batches for chunk in batch.chunks],
+        target=joined([batch.target for batch in batches], "the target"),
+        weights=joined([batch.weights for batch in batches]),
+        kept={
+            name: joined([batch.kept[name] for batch in batches], f"column {name!r}")
+            for name in first.kept
+        },
+    )

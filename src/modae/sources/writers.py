@@ -14,12 +14,9 @@ import numpy as np
 from modae.sources.arrow_files import arrow
 from modae.utils.atomic import atomic_write
 
+# Appends the rows of a batch: columns by their names, NumPy arrays or those of pyarrow. A .npy file
+# takes an array as it is too.
 Write = Callable[[Any], None]
-"""Appends the rows of a batch: columns by their names, NumPy arrays or those of pyarrow. A .npy file
-takes an array as it is too."""
-
-HEADER_BYTES = 192
-"""Room for the header of a .npy file, whatever the number of rows will be."""
 
 
 @contextmanager
@@ -31,36 +28,31 @@ def open_writer(path: Path) -> Iterator[Write]:
 
 @contextmanager
 def npy_writer(file: IO[bytes], name: str) -> Iterator[Write]:
-    """One array: the number of rows goes into its header when all are written."""
-    shapes: list[tuple[int, ...]] = []
-    dtypes: list[np.dtype[Any]] = []
+    """One array: the number of rows goes into its header, which has room for it, at the end."""
+    header: dict[str, Any] = {}
+    n_rows = 0
 
     def write(columns: Any) -> None:
+        nonlocal n_rows
         rows = columns if isinstance(columns, np.ndarray) else _side_by_side(columns, name)
-        if not shapes:
+        if not header:
             if rows.dtype.hasobject:
                 raise ValueError(
                     f"{name} cannot hold answers of type {rows.dtype}, only numbers and strings: write "
                     "to a .parquet file."
                 )
-            file.write(bytes(HEADER_BYTES))
-            dtypes.append(rows.dtype)
-        _check_same_type(rows.dtype, dtypes[0], name)
-        shapes.append(rows.shape)
-        file.write(np.ascontiguousarray(rows, dtype=dtypes[0]).data)
+            header.update(np.lib.format.header_data_from_array_1_0(np.ascontiguousarray(rows[:0])))
+            np.lib.format.write_array_header_1_0(file, header)
+        dtype = np.dtype(header["descr"])
+        _check_same_type(rows.dtype, dtype, name)
+        file.write(np.ascontiguousarray(rows, dtype=dtype).data)
+        n_rows += len(rows)
 
     yield write
-    if not shapes:
-        return
-    # Version 1.0 of the format: magic, length, a dict as text that ends in a newline.
-    layout = {
-        "descr": np.lib.format.dtype_to_descr(dtypes[0]),
-        "fortran_order": False,
-        "shape": (sum(shape[0] for shape in shapes), *shapes[0][1:]),
-    }
-    start = np.lib.format.magic(1, 0) + (HEADER_BYTES - 10).to_bytes(2, "little")
-    file.seek(0)
-    file.write(start + repr(layout).encode("latin1").ljust(HEADER_BYTES - 11) + b"\n")
+    if header:
+        file.seek(0)
+        header["shape"] = (n_rows, *header["shape"][1:])
+        np.lib.format.write_array_header_1_0(file, header)
 
 
 def _side_by_side(columns: Mapping[str, Any], path: str) -> np.ndarray:
@@ -92,23 +84,24 @@ def _check_same_type(dtype: np.dtype[Any], first: np.dtype[Any], path: str) -> N
 def parquet_writer(file: IO[bytes], name: str) -> Iterator[Write]:
     """A row group for each batch; the types of the columns are those of the first one."""
     pyarrow, parquet = arrow(), arrow("pyarrow.parquet")
-    writers: list[Any] = []
+    writer: Any = None
     dtypes: dict[str, np.dtype[Any]] = {}
 
     def write(columns: Any) -> None:
+        nonlocal writer
         for column, values in columns.items():
             if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
                 _check_same_type(values.dtype, dtypes.setdefault(column, values.dtype), name)
         table = pyarrow.table({column: pyarrow.array(values) for column, values in columns.items()})
-        if not writers:
-            writers.append(parquet.ParquetWriter(file, table.schema))
-        cast = [_cast(table.column(each.name), each) for each in writers[0].schema]
-        writers[0].write_table(pyarrow.table(cast, schema=writers[0].schema))
+        if writer is None:
+            writer = parquet.ParquetWriter(file, table.schema)
+        cast = [_cast(table.column(each.name), each) for each in writer.schema]
+        writer.write_table(pyarrow.table(cast, schema=writer.schema))
 
     try:
         yield write
     finally:
-        for writer in writers:
+        if writer is not None:
             writer.close()
 
 
@@ -126,7 +119,7 @@ def _cast(values: Any, first: Any) -> Any:
 def csv_writer(file: Any, name: str) -> Iterator[Write]:
     """Text: quoted where needed, numbers as short as they can be read back exactly."""
     pyarrow, writer = arrow(), arrow("pyarrow.csv")
-    started: list[bool] = []
+    started = False
 
     def as_bytes(table: Any, quoting: str) -> Any:
         buffer = pyarrow.BufferOutputStream()
@@ -135,6 +128,7 @@ def csv_writer(file: Any, name: str) -> Iterator[Write]:
         return buffer.getvalue()
 
     def write(columns: Any) -> None:
+        nonlocal started
         table = pyarrow.table(dict(columns))
         nested = [field.name for field in table.schema if pyarrow.types.is_nested(field.type)]
         if nested:
@@ -147,7 +141,7 @@ def csv_writer(file: Any, name: str) -> Iterator[Write]:
         except pyarrow.ArrowInvalid:  # a comma, a quote or a line break in a string
             rows = as_bytes(table, "needed")
         if not started:
-            started.append(True)
+            started = True
             line = StringIO()
             csv.writer(line, lineterminator="\n").writerow(columns)
             file.write(line.getvalue().encode())
@@ -156,5 +150,5 @@ def csv_writer(file: Any, name: str) -> Iterator[Write]:
     yield write
 
 
+# How the name of a file ends -> who writes it.
 WRITERS = {".npy": npy_writer, ".parquet": parquet_writer, ".csv": csv_writer}
-"""How the name of a file ends -> who writes it."""

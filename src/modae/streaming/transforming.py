@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from modae.data.validation import RowwiseCall
-from modae.sources.batch import Batch
-from modae.sources.batch_rows import answers_of
-from modae.sources.batches import Batches, open_batches
+from modae.sources.batches import answers_of, open_batches
 from modae.sources.writers import WRITERS, open_writer
 from modae.utils.parallel import progress_bar
 from modae.utils.parameters import check_flag
@@ -87,40 +84,33 @@ def transform_stream(
     if keep and ending == ".npy":
         raise ValueError(f"keep={list(keep)} needs a file with columns: write to a .parquet file.")
     batches = open_batches(source).for_model(estimator).keeping(keep)
-    answers = checked_answers(batches, RowwiseCall(estimator, method))
-    first = next(answers, None)  # it tells the names: nothing is written before it is there
-    if first is None:
-        raise ValueError("the source has no rows: there is nothing to write.")
-    names = answer_names(estimator, method, first[1])
-    twice = sorted(set(names) & set(keep))
-    if twice:
-        raise ValueError(
-            f"keep={list(keep)}: {twice[0]!r} is the name of an answer too; rename the column."
-        )
+    names: list[str] = []
     n_rows = 0
     with (
         progress_bar("Writing", batches.n_rows, shown=progress) as advance,
-        open_writer(target) as write,
+        open_writer(target) as write,  # an error below leaves no file
     ):
-        for batch, values in chain([first], answers):
+        for batch, answer in answers_of(batches, RowwiseCall(estimator, method)):
+            values = answer.toarray() if sparse.issparse(answer) else np.asarray(answer)
+            if values.ndim not in (1, 2) or len(values) != len(batch):
+                raise ValueError(
+                    f"method={method!r} answers {len(batch)} rows with shape {values.shape}: it must "
+                    "have one number or one row for each."
+                )
+            names = names or answer_names(estimator, method, values)
+            twice = sorted(set(names) & set(keep))
+            if twice:
+                raise ValueError(
+                    f"keep={list(keep)}: {twice[0]!r} is the name of an answer too; rename the column."
+                )
             columns = values.reshape(len(values), -1).T
             named = dict(batch.kept) | dict(zip(names, columns, strict=True))
             write(values if ending == ".npy" else named)
             n_rows += len(batch)
             advance(len(batch))
+        if n_rows == 0:
+            raise ValueError("the source has no rows: there is nothing to write.")
     return n_rows
-
-
-def checked_answers(batches: Batches, call: RowwiseCall) -> Iterator[tuple[Batch, np.ndarray]]:
-    """Answers as arrays with the rows first."""
-    for batch, answer in answers_of(batches, call):
-        values = answer.toarray() if sparse.issparse(answer) else np.asarray(answer)
-        if values.ndim not in (1, 2) or len(values) != len(batch):
-            raise ValueError(
-                f"method={call.method!r} answers {len(batch)} rows with shape {values.shape}: it must "
-                "have one number or one row for each."
-            )
-        yield batch, values
 
 
 def answer_names(estimator: Any, method: str, answer: np.ndarray) -> list[str]:
