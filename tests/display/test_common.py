@@ -34,9 +34,9 @@ def extractor():
 
 FROM_ESTIMATOR = {
     "path": lambda ax: DiversityPathDisplay.from_estimator(
-        ModularClassifierCV(diversities=[0.0, 0.5], n_components=[2], cv=2, random_state=0).fit(
-            IMAGES, LABELS
-        ),
+        ModularClassifierCV(
+            None, None, diversities=[0.0, 0.5], n_components=[2], cv=2, random_state=0
+        ).fit(IMAGES, LABELS),
         ax=ax,
     ),
     "allocation": lambda ax: AllocationDisplay.from_estimator(

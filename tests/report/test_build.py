@@ -149,7 +149,9 @@ def test_searches_frozen_modules_and_lists_of_members_are_taken_apart(wine):
     frozen = FrozenEstimator(modules.fit(scaled.transform(X)))
     models = [
         GridSearchCV(pipeline, grid, cv=2).fit(X, y),
-        make_pipeline(StandardScaler(), ModularClassifierCV(modules, diversities=[0.4], cv=2)).fit(X, y),
+        make_pipeline(StandardScaler(), ModularClassifierCV(modules, None, diversities=[0.4], cv=2)).fit(
+            X, y
+        ),
         make_pipeline(StandardScaler(), ModularClassifier(modules, members, voting="soft")).fit(X, y),
         make_pipeline(scaled, ModularClassifier(frozen)).fit(X, y),
     ]

@@ -39,10 +39,13 @@ class Features(NamedTuple):
 
 
 class Classification(NamedTuple):
-    """The index of the label in ``classes``, (n,), int64, and probabilities (n, n_classes) if any."""
+    """The index of the label in ``classes``, (n,), int64, and probabilities (n, n_classes) if any.
+
+    Where a vote asks for decision functions, ``scores`` are those.
+    """
 
     winner: str
-    probabilities: str | None
+    scores: str | None
     classes: np.ndarray
 
 

@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from modae.report.charts import Section
-from modae.report.errors import error_section, prediction_section
-from modae.report.features import density_section, explained_section, likeness_section
+from modae.report.errors import Trials, error_section, prediction_section, run_trials
+from modae.report.features import (
+    allocation_section,
+    density_section,
+    explained_section,
+    likeness_section,
+    loss_section,
+)
 from modae.report.images import reconstruction_section, resolved_shape
 from modae.report.page import render, require_plotly
-from modae.report.spectrum import allocation_section, loss_section
 from modae.report.subject import Subject, make_subject
 from modae.report.summary import live_text, summary_numbers, summary_text
-from modae.report.trials import Trials, run_trials
 from modae.utils.atomic import atomic_write
 from modae.utils.parameters import check_count
 
