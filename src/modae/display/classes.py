@@ -133,12 +133,11 @@ class ModuleDensityDisplay:
         columns = chosen_indices("modules", wanted, len(features))
         rows = chosen_indices("component", component, min(each.shape[1] for each in features))
         classes = np.unique(labels)
-
-        def panel(module: int, feature: int) -> tuple[Array, Array]:
-            values = np.asarray(features[module])[:, feature]
-            return feature_densities(values, labels, classes, n_points)
-
-        panels = [[panel(module, feature) for module in columns] for feature in rows]
+        shown = [np.asarray(features[module]) for module in columns]
+        panels = [
+            [feature_densities(each[:, row], labels, classes, n_points) for each in shown]
+            for row in rows
+        ]
         display = cls(
             grids=[[grid for grid, _ in row] for row in panels],
             densities=[[curves for _, curves in row] for row in panels],
@@ -194,16 +193,13 @@ def feature_densities(
     is_constant = high - low <= max(1e-9 * size, 1e-100)
     span = max(size, 1.0) if is_constant else high - low
     grid = np.linspace(low - _MARGIN * span, high + _MARGIN * span, n_points)
-    curves = [_density(values[labels == name], grid, _FINEST * span) for name in classes]
+    curves = []
+    for name in classes:
+        own, finest = values[labels == name], _FINEST * span
+        if np.ptp(own) < finest:  # values in one place have no spread to scale a kernel by: a fine peak
+            own = own.mean() + finest * np.array([-1.0, 1.0])
+        curves.append(gaussian_kde(own)(grid))
     return grid, np.array(curves)
-
-
-def _density(values: Array, grid: Array, finest: float) -> Array:
-    """Kernel density; values in one place have no spread to scale a kernel by, and give a fine peak."""
-    if np.ptp(values) < finest:
-        values = values.mean() + finest * np.array([-1.0, 1.0])
-    density: Array = gaussian_kde(values)(grid)
-    return density
 
 
 class DecisionRegionDisplay:
@@ -324,22 +320,15 @@ class DecisionRegionDisplay:
 
         self.ax_, self.figure_ = ax, ax.figure
         colours = class_colours(len(self.classes))
-        self.boundary.plot(
-            plot_method="pcolormesh",
-            ax=ax,
-            cmap=ListedColormap(colours),
-            vmin=-0.5,
-            vmax=len(colours) - 0.5,
-            alpha=BAND_OPACITY,
-            edgecolors="none",
-            rasterized=True,
-            zorder=0,
-        )
+        scale = {"cmap": ListedColormap(colours), "vmin": -0.5, "vmax": len(colours) - 0.5}
+        look = {"alpha": BAND_OPACITY, "edgecolors": "none", "rasterized": True, "zorder": 0}
+        self.boundary.plot(plot_method="pcolormesh", ax=ax, **scale, **look)
         self.surface_ = self.boundary.surface_
         self.points_ = []
+        dots: dict[str, Any] = {"s": 18, "edgecolor": "white", "linewidth": 0.5}
         for name, colour in zip(self.classes, colours, strict=True):
-            look = {"color": colour, "s": 18, "edgecolor": "white", "linewidth": 0.5}
-            self.points_.append(ax.scatter(*self.X[self.y == name].T, label=str(name), **look))
+            points = ax.scatter(*self.X[self.y == name].T, color=colour, label=str(name), **dots)
+            self.points_.append(points)
         self.legend_ = class_legend(ax)
         return self
 

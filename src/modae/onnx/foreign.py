@@ -13,14 +13,9 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 from onnx import ModelProto, TensorProto
 from scipy.sparse import issparse
+from sklearn import neighbors
 from sklearn.base import is_classifier, is_regressor
 from sklearn.linear_model import SGDClassifier
-from sklearn.neighbors import (
-    KNeighborsClassifier,
-    KNeighborsRegressor,
-    RadiusNeighborsClassifier,
-    RadiusNeighborsRegressor,
-)
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, NuSVC
 
@@ -46,10 +41,10 @@ SMALLEST_DISTANCE = 1e-150
 SMALLEST_SCORES = {np.dtype(np.float32): -88.7228, np.dtype(np.float64): -709.78}
 """Sigmoids of lower scores are 0 in Python. Where all are, scikit-learn takes the classes as equal."""
 
-NO_DECISIONS = "skl2onnx does not know its decision function; use voting='hard' or 'soft'."
-
 FAR_BELOW = -1e4
 """So all such scores are set to this number."""
+
+NO_DECISIONS = "skl2onnx does not know its decision function; use voting='hard' or 'soft'."
 
 
 def convert_foreign(graph: Graph, estimator: Any, x: Features, place: str, decisions: bool) -> Answer:
@@ -63,7 +58,12 @@ def convert_foreign(graph: Graph, estimator: Any, x: Features, place: str, decis
         if isinstance(estimator.classes_, list):
             raise refusal(place, "it gives several labels at once.")
         strings = model.graph.output[0].type.tensor_type.elem_type == TensorProto.STRING
-        winner = _index_of_label(graph, first, estimator.classes_, strings)
+        kind, dtype = (str, "strings") if strings else (int, "int64s")
+        places: dict[str, Any] = {f"keys_{dtype}": [kind(each) for each in estimator.classes_]}
+        places["values_int64s"] = list(range(len(estimator.classes_)))
+        label = first if strings else graph.cast(first, np.int64)
+        encoded = graph.add("LabelEncoder", label, domain="ai.onnx.ml", **places)
+        winner = graph.add("Reshape", encoded, [-1])
         has_scores = decisions or hasattr(estimator, "predict_proba")
         scores = _table(graph, others[0]) if has_scores else None
         return Classification(winner, scores, estimator.classes_)
@@ -82,21 +82,20 @@ def convert_foreign(graph: Graph, estimator: Any, x: Features, place: str, decis
 def _own_converter(estimator: Any, place: str) -> Converter | None:
     """A converter of ours, None for skl2onnx, or an error where neither would be right."""
     kind = type(estimator)
-    if kind in (KNeighborsClassifier, KNeighborsRegressor):
-        one_output = kind is KNeighborsRegressor or np.ndim(estimator._y) == 1
+    if kind in (neighbors.KNeighborsClassifier, neighbors.KNeighborsRegressor):
+        one_output = is_regressor(estimator) or np.ndim(estimator._y) == 1
         known = estimator.weights in ("uniform", None, "distance") and one_output
-        if known and estimator.effective_metric_ == "euclidean":
-            return OWN_CONVERTERS[kind]
-        if estimator.weights == "distance":
+        metric = estimator.effective_metric_
+        if estimator.weights == "distance" and not (known and metric == "euclidean"):
             raise refusal(
                 place,
-                "with weights='distance' only Euclidean distances can, got "
-                f"metric={estimator.effective_metric_!r}; use weights='uniform'.",
+                f"with weights='distance' only Euclidean distances can, got metric={metric!r}; use "
+                "weights='uniform'.",
             )
-        return None
+        return OWN_CONVERTERS[kind] if known and metric == "euclidean" else None
     if kind is SGDClassifier and estimator.loss == "modified_huber":
         raise refusal(place, "the probabilities of loss='modified_huber' cannot; use loss='log_loss'.")
-    if kind in (RadiusNeighborsClassifier, RadiusNeighborsRegressor):
+    if kind in (neighbors.RadiusNeighborsClassifier, neighbors.RadiusNeighborsRegressor):
         raise refusal(
             place,
             "runtimes fail on rows with few neighbours; use KNeighborsClassifier or "
@@ -134,16 +133,6 @@ def _converted(estimator: Any, width: int, place: str, decisions: bool) -> Model
         ) from error
     except Exception as error:
         raise failure(place, "skl2onnx", error) from error
-
-
-def _index_of_label(graph: Graph, label: str, classes: np.ndarray, strings: bool) -> str:
-    known: dict[str, list[Any]] = {"values_int64s": list(range(len(classes)))}
-    if strings:
-        known["keys_strings"] = [str(each) for each in classes]
-    else:
-        label = graph.cast(label, np.int64)
-        known["keys_int64s"] = [int(each) for each in classes]
-    return graph.add("Reshape", graph.add("LabelEncoder", label, domain="ai.onnx.ml", **known), [-1])
 
 
 def _table(graph: Graph, scores: str) -> str:
@@ -236,8 +225,8 @@ def sgd_label(graph: Graph, classifier: Any, x: Features) -> Classification:
 
 OWN_CONVERTERS: dict[type, Converter] = {
     # skl2onnx 1.20 weighs neighbours by their distances wrongly.
-    KNeighborsClassifier: neighbors_label,
-    KNeighborsRegressor: neighbors_target,
+    neighbors.KNeighborsClassifier: neighbors_label,
+    neighbors.KNeighborsRegressor: neighbors_target,
     # It takes labels from probabilities, which are all 0 or 1 where scores are large.
     SGDClassifier: sgd_label,
     # It multiplies before it subtracts.

@@ -265,7 +265,7 @@ def _most_frequent_mistakes(table: np.ndarray, classes: np.ndarray) -> str:
     for place in np.argsort(-wrong, axis=None, kind="stable")[:3]:
         row, column = np.unravel_index(place, wrong.shape)
         if wrong[row, column]:
-            count = counted(wrong[row, column], "row")
+            count = counted(int(wrong[row, column]), "row")
             texts.append(f"{classes[row]} taken for {classes[column]} ({count})")
     return f"Most frequent mistakes: {', '.join(texts)}." if texts else "There are no mistakes."
 
@@ -276,17 +276,11 @@ def _scatter(trials: Trials) -> Section:
     true, predicted = trials.labels[points].astype(float), trials.predictions[:, points]
     losses = np.mean((trials.predictions - trials.labels) ** 2, axis=1)
     explained = 1.0 - losses / (np.var(trials.labels) or 1.0)
-    scatter = chart(
-        "scatter",
-        "True value against prediction",
-        x_label="true value",
-        y_label="prediction",
-        x=true,
-        y=predicted,
-        range=[min(true.min(), predicted.min()), max(true.max(), predicted.max())],
-        diagonal=True,
-        summary=[f"Explained share of the variance: {format_number(e, digits=2)}." for e in explained],
-    )
+    summary = [f"Explained share of the variance: {format_number(e, digits=2)}." for e in explained]
+    axes: dict[str, Any] = {"x_label": "true value", "y_label": "prediction", "diagonal": True}
+    axes["range"] = [min(true.min(), predicted.min()), max(true.max(), predicted.max())]
+    title = "True value against prediction"
+    scatter = chart("scatter", title, x=true, y=predicted, summary=summary, **axes)
     text = "Each point is a row that the model was not trained on. On the diagonal it is right."
     if len(points) < n_rows:
         text += f" {len(points)} of {n_rows:,} rows are shown."

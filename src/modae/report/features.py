@@ -63,19 +63,14 @@ def loss_section(subject: Subject) -> Section | None:
     alone = [1.0 - float(np.mean(model.explained_variance_ratio_)) for model in subject.models]
     mean = [1.0 - float(model.explained_variance_ratio_of_mean_) for model in subject.models]
     top = max(1.0, *(value for value in alone if value < 2.0), 0.0)
-    lost = curves(
-        "Variance that is lost",
-        [line("the mean of all modules", mean), line("one module, on average", alone)],
-        y_label="share of the variance lost",
-        unit="%",
-        y_range=[0.0, 1.05 * top],
-        mark=subject.start,
-        summary=[
-            f"At diversity {diversity:g} the mean of all modules loses {percent(both)} of the "
-            f"variance, one module on average {percent(single)}."
-            for diversity, both, single in zip(subject.diversities, mean, alone, strict=True)
-        ],
-    )
+    summary = [
+        f"At diversity {diversity:g} the mean of all modules loses {percent(both)} of the variance, one "
+        f"module on average {percent(single)}."
+        for diversity, both, single in zip(subject.diversities, mean, alone, strict=True)
+    ]
+    lines = [line("the mean of all modules", mean), line("one module, on average", alone)]
+    axis = {"y_label": "share of the variance lost", "unit": "%", "y_range": [0.0, 1.05 * top]}
+    lost = curves("Variance that is lost", lines, mark=subject.start, summary=summary, **axis)
     text = (
         "Each module reconstructs the data from its few features. With diversity a single module loses "
         "more, and may overshoot (more than 100%), while the mean of all loses less: together they see "
