@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.stats import gaussian_kde
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
@@ -74,13 +73,7 @@ class ModuleDensityDisplay:
     """
 
     def __init__(
-        self,
-        *,
-        grids: ArrayLike,
-        densities: ArrayLike,
-        classes: Sequence[Any] | np.ndarray,
-        modules: Sequence[int],
-        components: Sequence[int],
+        self, *, grids: Any, densities: Any, classes: Any, modules: Any, components: Any
     ) -> None:
         self.grids, self.densities = np.asarray(grids), np.asarray(densities)
         self.classes, self.modules, self.components = list(classes), list(modules), list(components)
@@ -255,13 +248,7 @@ class DecisionRegionDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        grid_resolution: int = 200,
-        ax: Axes | None = None,
+        cls, estimator: Any, X: Any, y: Any, *, grid_resolution: int = 200, ax: Axes | None = None
     ) -> Self:
         """Draw the regions of a classifier of two features.
 
