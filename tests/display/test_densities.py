@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 
 from modae import LinearModularAutoencoder, ModularClassifier, ModularClassifierCV
 from modae.display import ModuleDensityDisplay
-from modae.display.densities import feature_densities
+from modae.display.classes import feature_densities
 from modae.display.style import PALETTE
 
 X, Y = load_iris(return_X_y=True)
@@ -66,7 +66,7 @@ def test_the_first_three_modules_are_shown_or_as_many_as_there_are(model):
 
 def test_the_extractor_of_an_ensemble_or_of_a_search_is_found(model):
     ensemble = ModularClassifier(LinearModularAutoencoder(5, 2, 0.8, random_state=0)).fit(X, Y)
-    search = ModularClassifierCV(ensemble.extractor, estimator=None, diversities=[0.8], cv=2).fit(X, Y)
+    search = ModularClassifierCV(ensemble.extractor, None, diversities=[0.8], cv=2).fit(X, Y)
     expected = ModuleDensityDisplay.from_estimator(model, X, Y)
     for estimator in (ensemble, search):
         found = ModuleDensityDisplay.from_estimator(estimator, X, Y)

@@ -26,7 +26,7 @@ def legend_of(display):
 @pytest.fixture(scope="module")
 def search():
     settings = {"diversities": [0.9, 0.1, 0.4], "n_modules": [3, 5], "n_components": [1, 2]}
-    return ModularClassifierCV(estimator=None, **settings, cv=3, random_state=0).fit(
+    return ModularClassifierCV(None, None, **settings, cv=3, random_state=0).fit(
         *load_iris(return_X_y=True)
     )
 
@@ -142,3 +142,43 @@ def test_standard_errors_of_a_search_become_its_bands(search):
         ]
         np.testing.assert_array_equal(shown, [se for _, se in sorted(rows)])
     assert (display.ensemble_se > 0).any()
+
+
+def fake_search(chosen):
+    """What a search over kinds of members leaves: learners on X itself have no diversity."""
+    params = [
+        {"family": "linear", "C": 1.0},
+        *(
+            {"family": "svm", "C": 1.0, "n_modules": 3, "n_components": 2, "diversity": d}
+            for d in (1.0, 0.5)
+        ),
+        {"family": "trees", "n_modules": 9, "n_components": 4, "diversity": 0.5},
+    ]
+    search = ModularClassifierCV()
+    search.best_estimator_, search.best_index_, search.best_params_ = None, chosen, params[chosen]
+    errors = np.array([0.1, 0.2, 0.3, 0.4])
+    kinds = [f"{kind}_{of}_error" for kind in ("mean", "se") for of in ("ensemble", "individual")]
+    search.cv_results_ = {"params": params, "rank_test_score": np.array([1, 2, 3, 4])}
+    search.cv_results_ |= dict.fromkeys(kinds, errors)
+    return search
+
+
+def test_only_candidates_that_differ_in_diversity_alone_are_one_curve():
+    display = DiversityPathDisplay.from_estimator(fake_search(2))
+    np.testing.assert_array_equal(display.lines_[0].get_xydata(), [[0.5, 0.3], [1.0, 0.2]])
+    assert display.chosen == 0.5
+
+
+def test_a_search_that_chose_a_learner_on_all_columns_shows_the_best_modules():
+    display = DiversityPathDisplay.from_estimator(fake_search(0))
+    np.testing.assert_array_equal(display.lines_[0].get_xydata(), [[0.5, 0.3], [1.0, 0.2]])
+    assert display.mark_ is None
+    with pytest.raises(ValueError, match="n_modules and n_components must be tried together"):
+        DiversityPathDisplay.from_estimator(fake_search(0), n_modules=9)
+
+
+def test_a_search_without_modules_has_no_curve():
+    search = fake_search(0)
+    search.cv_results_["params"] = [{"family": "linear"}] * 4
+    with pytest.raises(ValueError, match="search has tried no modules"):
+        DiversityPathDisplay.from_estimator(search)

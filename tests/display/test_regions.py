@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from modae import LinearModularAutoencoder, ModularClassifier
 from modae.datasets import make_gaussian_mixture
 from modae.display import DecisionRegionDisplay
-from modae.display.regions import _margin
+from modae.display.classes import _margin
 from modae.display.style import PALETTE
 
 CENTRES = np.array([[-2.0, -1.0], [2.0, -1.0], [0.0, 2.0]])

@@ -82,9 +82,10 @@ def is_tie(model, row, other):
     """Whether the two best labels of the vote are as good as each other, in votes and probabilities."""
     place = list(model.classes_).index(other)
     shares = model.predict_proba(row)[0]
+    if shares.max() - shares[place] >= CLOSE:
+        return False
+    if model.voting_ != "hard" or not all(hasattr(each, "predict_proba") for each in model.estimators_):
+        return True
     modules = zip(model.estimators_, model.extractor_.transform_modules(row), strict=True)
     means = np.mean([member.predict_proba(codes)[0] for member, codes in modules], axis=0)
-    return (
-        shares.max() - shares[place] < CLOSE
-        and means[shares == shares.max()].max() - means[place] < CLOSE
-    )
+    return means[shares == shares.max()].max() - means[place] < CLOSE

@@ -8,6 +8,7 @@ import onnx
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
@@ -16,6 +17,7 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 import modae
 from ensembles.parts import ColumnModules, Voter
@@ -54,7 +56,8 @@ def test_columns_without_names_have_none_in_the_file(tmp_path):
 
 def test_what_no_answer_needs_is_left_out(tmp_path):
     X, y = digits()
-    model = ensemble(LogisticRegression(max_iter=20), tie_break="first").fit(X[::4], y[::4])
+    member = LogisticRegression(max_iter=20)
+    model = ensemble(member, voting="hard", tie_break="first").fit(X[::4], y[::4])
     export_onnx(model, tmp_path / "model.onnx")
     graph = onnx.load(tmp_path / "model.onnx").graph
     read = {name for node in graph.node for name in node.input}
@@ -92,6 +95,16 @@ REFUSED = {
         KNeighborsClassifier(weights="distance", metric="manhattan")
     ),
     r"use loss='log_loss'": ensemble(SGDClassifier(loss="modified_huber")),
+    r"module 0 \(SVC\) cannot be .* skl2onnx does not know its decision function": ensemble(
+        SVC(decision_function_shape="ovo"), voting="decision"
+    ),
+    r"Analysis\) cannot .* does not know its decision function; use voting='hard' or 'soft'": ensemble(
+        QuadraticDiscriminantAnalysis(reg_param=0.5), voting="decision"
+    ),
+    r"module 0 \(ModularClassifier\) cannot .*: its decision function has no converter": ensemble(
+        ModularClassifier(LinearModularAutoencoder(2, 2), LogisticRegression(max_iter=20)),
+        voting="decision",
+    ),
     r"use KNeighborsClassifier": ensemble(RadiusNeighborsClassifier(1e3)),
     r"step 'other' \(Other\)": make_pipeline(Other(2, 3)).set_params(
         steps=[("other", Other(2, 3)), ("last", LogisticRegression(max_iter=20))]

@@ -27,9 +27,10 @@ from modae import (
     ModularClassifierCV,
     NearestNeighborClassifier,
 )
+from modae.ensembles.families import AllColumns
 from modae.ensembles.votes import decide, vote_shares
+from modae.onnx.conversion import vote, with_classes
 from modae.onnx.graph import Classification, Graph
-from modae.onnx.votes import vote, with_classes
 from onnx_export.parts import CLOSE, REQUIRED, assert_same_labels, digits, ensemble, outputs_of
 
 pytestmark = pytest.mark.filterwarnings(
@@ -56,9 +57,59 @@ FURTHER = [
 def test_members_on_digits_with_words_for_labels(member, tmp_path):
     X, y = digits()
     words = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])[y]
-    model = ensemble(member).fit(X[::6], words[::6])
+    for voting in ("hard", "auto"):
+        model = ensemble(member, voting=voting).fit(X[::6], words[::6])
+        assert_same_labels(model, outputs_of(model, X, tmp_path)["label"], X)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+@pytest.mark.parametrize(
+    "member",
+    [
+        SVC(),
+        LinearSVC(),
+        LogisticRegression(max_iter=50),
+        RidgeClassifier(),
+        make_pipeline(StandardScaler(), SVC(C=10.0)),
+        SGDClassifier(),
+    ],
+    ids=str,
+)
+def test_votes_by_decision_functions(member, n_classes, tmp_path):
+    X, y = digits()
+    X, y = X[y < n_classes] / 16.0, y[y < n_classes]
+    model = ensemble(member, voting="decision", calibration=0.7).fit(X[::3], y[::3])
+    assert model.voting_ == "decision"
     found = outputs_of(model, X, tmp_path)
     assert_same_labels(model, found["label"], X)
+    assert np.abs(found["probabilities"] - model.predict_proba(X)).max() <= 5 * CLOSE
+
+
+def test_members_with_and_without_probabilities_vote_by_decision_functions(tmp_path):
+    X, y = digits()
+    members = [("svm", SVC()), ("linear", LogisticRegression(max_iter=50)), ("other", LinearSVC())]
+    model = ensemble(members, n_modules=3, calibration="cv").fit(X[::6] / 16.0, y[::6])
+    assert model.voting_ == "decision"
+    found = outputs_of(model, X / 16.0, tmp_path)
+    assert_same_labels(model, found["label"], X / 16.0)
+    assert np.abs(found["probabilities"] - model.predict_proba(X / 16.0)).max() <= 5 * CLOSE
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_neighbors", [1, 4, 1000])
+def test_several_neighbours_of_ours_with_weights(n_neighbors, weighted, tmp_path):
+    X, y = digits()
+    weights = np.random.default_rng(0).integers(0, 4, 300) / 2 if weighted else None
+    model = NearestNeighborClassifier(n_neighbors).fit(X[:300], y[:300], weights)
+    found = outputs_of(model, X, tmp_path)["probabilities"]
+    # Where distances tie, either row may be the last neighbour.
+    assert (np.abs(found - model.predict_proba(X)).max(axis=1) > CLOSE).mean() <= 0.01
+
+
+def test_a_learner_on_all_columns(tmp_path):
+    X, y = digits()
+    model = ModularClassifier(AllColumns(), GaussianNB(var_smoothing=1e-2)).fit(X[::6], y[::6])
+    assert_same_labels(model, outputs_of(model, X, tmp_path)["label"], X)
 
 
 @pytest.mark.parametrize("member", [REQUIRED[0], REQUIRED[2], REQUIRED[5]], ids=str)
@@ -153,7 +204,7 @@ def graph_of_votes(votes, probabilities, prior, tie_break, soft):
         Classification(graph.constant(labels), graph.constant(each), classes)
         for labels, each in zip(votes, probabilities, strict=True)
     ]
-    answer = vote(graph, members, prior, soft=soft, tie_break=tie_break)
+    answer = vote(graph, members, prior, "soft" if soft else "hard", tie_break)
     graph.output("winner", answer.winner, np.int64)
     return ReferenceEvaluator(graph.model(1))
 
@@ -195,7 +246,7 @@ def test_a_member_that_knows_fewer_classes():
     )
     answer = with_classes(graph, member, classes)
     graph.output("winner", answer.winner, np.int64)
-    graph.output("probabilities", answer.probabilities, np.float32, 4)
+    graph.output("probabilities", answer.scores, np.float32, 4)
     winner, spread = ReferenceEvaluator(graph.model(1)).run(None, {"X": np.zeros((3, 1))})
     assert classes[winner].tolist() == [3, 7, 7]
     assert spread.tolist() == [[0, 0.75, 0, 0.25], [0, 0.5, 0, 0.5], [0, 0, 0, 1]]

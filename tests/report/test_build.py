@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from modae import (
@@ -149,9 +150,9 @@ def test_searches_frozen_modules_and_lists_of_members_are_taken_apart(wine):
     frozen = FrozenEstimator(modules.fit(scaled.transform(X)))
     models = [
         GridSearchCV(pipeline, grid, cv=2).fit(X, y),
-        make_pipeline(
-            StandardScaler(), ModularClassifierCV(modules, estimator=None, diversities=[0.4], cv=2)
-        ).fit(X, y),
+        make_pipeline(StandardScaler(), ModularClassifierCV(modules, None, diversities=[0.4], cv=2)).fit(
+            X, y
+        ),
         make_pipeline(StandardScaler(), ModularClassifier(modules, members, voting="soft")).fit(X, y),
         make_pipeline(scaled, ModularClassifier(frozen)).fit(X, y),
     ]
@@ -159,6 +160,16 @@ def test_searches_frozen_modules_and_lists_of_members_are_taken_apart(wine):
         facts = build(model, X, y, diversities=[0.0]).facts
         assert "errors" in names_of(facts)
         assert len(facts["studies"][0]["sections"][0]["charts"][0]["levels"]) == 3
+
+
+def test_sizes_of_the_ensemble_and_votes_by_decision_functions_are_judged_too(wine):
+    X, y = wine
+    sizes = {"n_modules": 3, "n_components": 2, "diversity": 0.5}
+    vote = ModularClassifier(None, SVC(), **sizes, calibration="cv", random_state=0)
+    facts = build(make_pipeline(StandardScaler(), vote).fit(X, y), X, y, diversities=[0.0]).facts
+    assert "errors" in names_of(facts)
+    assert facts["diversities"] == [0.0, 0.5]
+    assert "3 modules of 2 components each" in facts["summary"][0]
 
 
 def test_sparse_rows_and_frames_without_names_work(wine):

@@ -6,10 +6,9 @@ already there. They import ensembles, metrics and what lies below, and matplotli
 """
 
 from modae.display.allocation import AllocationDisplay
-from modae.display.densities import ModuleDensityDisplay
+from modae.display.classes import DecisionRegionDisplay, ModuleDensityDisplay
 from modae.display.diversity_path import DiversityPathDisplay
 from modae.display.reconstruction import ReconstructionDisplay
-from modae.display.regions import DecisionRegionDisplay
 
 __all__ = [
     "AllocationDisplay",

@@ -135,15 +135,10 @@ class AllocationDisplay:
         locator = MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True)
         ticks = np.asarray(locator.tick_values(0, n_shown))
         left.set_yticks(np.maximum(ticks[ticks <= n_shown], 1))  # 1 and round numbers
-        self.mesh_ = right.pcolormesh(
-            _edges(self.diversities),
-            np.arange(n_shown + 1) + 0.5,
-            np.ma.masked_less(self.shares[:, :n_shown].T, _NOBODY),
-            cmap="viridis_r",
-            vmin=0.0,
-            vmax=1.0,
-            rasterized=True,
-        )
+        edges = _edges(self.diversities), np.arange(n_shown + 1) + 0.5
+        shares = np.ma.masked_less(self.shares[:, :n_shown].T, _NOBODY)
+        look: dict[str, Any] = {"cmap": "viridis_r", "vmin": 0.0, "vmax": 1.0, "rasterized": True}
+        self.mesh_ = right.pcolormesh(*edges, shares, **look)
         right.set(xlabel="diversity")
         self.colorbar_ = self.figure_.colorbar(self.mesh_, ax=right, label="share of the modules")
         for axes in self.axes_:

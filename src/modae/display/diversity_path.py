@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _DASHES = ("--", ":", "-.")
 """Baselines are all grey: the dashes tell them apart."""
 
+_BAND: dict[str, Any] = {"alpha": BAND_OPACITY, "linewidth": 0}
+
 
 class DiversityPathDisplay:
     """Error of the ensemble, and of its members alone, against diversity.
@@ -82,11 +84,20 @@ class DiversityPathDisplay:
     ) -> None:
         values = np.asarray(diversities, dtype=float)
         order = np.argsort(values)
+
+        def sorted_curve(name: str, given: Any) -> Any:
+            curve = None if given is None else np.asarray(given, dtype=float)
+            if curve is not None and curve.shape != order.shape:
+                raise ValueError(
+                    f"{name} must have one value for each diversity, {order.shape}, got {curve.shape}."
+                )
+            return None if curve is None else curve[order]
+
         self.diversities = values[order]
-        self.ensemble_error = _curve("ensemble_error", ensemble_error, order)
-        self.individual_error = _curve("individual_error", individual_error, order)
-        self.ensemble_se = _curve("ensemble_se", ensemble_se, order)
-        self.individual_se = _curve("individual_se", individual_se, order)
+        self.ensemble_error = sorted_curve("ensemble_error", ensemble_error)
+        self.individual_error = sorted_curve("individual_error", individual_error)
+        self.ensemble_se = sorted_curve("ensemble_se", ensemble_se)
+        self.individual_se = sorted_curve("individual_se", individual_se)
         self.baseline = {name: _with_se(name, value) for name, value in (baseline or {}).items()}
         if chosen is not None and chosen not in values:
             raise ValueError(f"chosen must be one of the diversities {values.tolist()}, got {chosen!r}.")
@@ -110,8 +121,9 @@ class DiversityPathDisplay:
         baseline : mapping of str to float or (float, float), default=None
             Names of other models with their error, or with their error and its standard error.
         n_modules, n_components : int or None, default=None
-            Which of the sizes that were tried to show; None means the chosen one. The chosen diversity
-            is marked where its size is shown.
+            Which of the sizes that were tried to show; None means the chosen one, or that of the best
+            candidate with modules if the search chose a learner on X itself. The chosen diversity is
+            marked where its size is shown.
         ax : Axes or None, default=None
             None makes a new figure.
 
@@ -124,31 +136,39 @@ class DiversityPathDisplay:
         >>> from modae import ModularClassifierCV
         >>> from modae.display import DiversityPathDisplay
         >>> from sklearn.datasets import load_iris
-        >>> search = ModularClassifierCV(n_components=2, diversities=[0.1, 0.5, 0.9], random_state=0)
-        >>> search = search.fit(*load_iris(return_X_y=True))
+        >>> search = ModularClassifierCV(
+        ...     estimator=None, n_components=2, diversities=[0.1, 0.5, 0.9], random_state=0
+        ... ).fit(*load_iris(return_X_y=True))
         >>> display = DiversityPathDisplay.from_estimator(search, baseline={"one tree": 0.05})
         >>> display.diversities
         array([0.1, 0.5, 0.9])
         """
         pyplot()
         check_is_fitted(search)
-        results, best = search.cv_results_, search.best_params_
-        shown = np.ones(len(results["param_diversity"]), dtype=bool)
+        results, place = search.cv_results_, search.best_index_
+        params, ranks = results["params"], results["rank_test_score"]
+        if "diversity" not in params[place]:  # a learner on X itself was chosen: the best one on modules
+            on_modules = [i for i, each in enumerate(params) if "diversity" in each]
+            if not on_modules:
+                raise ValueError("search has tried no modules, so it has no errors against diversity.")
+            place = min(on_modules, key=ranks.__getitem__)
+        wanted = {name: value for name, value in params[place].items() if name != "diversity"}
         for name, asked in (("n_modules", n_modules), ("n_components", n_components)):
-            tried, value = results[f"param_{name}"], best[name] if asked is None else asked
-            if value not in tried:
-                raise ValueError(
-                    f"{name} must be one of those tried, {np.unique(tried)}, got {value!r}."
-                )
-            shown &= tried == value
+            tried = np.unique([each[name] for each in params if name in each])
+            if asked is not None and asked not in tried:
+                raise ValueError(f"{name} must be one of those tried, {tried}, got {asked!r}.")
+            wanted[name] = wanted[name] if asked is None else asked
+        shown = np.array(["diversity" in each and wanted.items() <= each.items() for each in params])
+        if not shown.any():
+            raise ValueError(f"n_modules and n_components must be tried together, got {wanted}.")
         display = cls(
-            diversities=results["param_diversity"][shown],
+            diversities=[each["diversity"] for each in np.asarray(params)[shown]],
             ensemble_error=results["mean_ensemble_error"][shown],
             individual_error=results["mean_individual_error"][shown],
             ensemble_se=results["se_ensemble_error"][shown],
             individual_se=results["se_individual_error"][shown],
             baseline=baseline,
-            chosen=best["diversity"] if shown[search.best_index_] else None,
+            chosen=search.best_params_["diversity"] if shown[search.best_index_] else None,
         )
         return display.plot(ax)
 
@@ -172,8 +192,7 @@ class DiversityPathDisplay:
         for (name, (error, se)), dashes in zip(self.baseline.items(), cycle(_DASHES), strict=False):
             self.lines_.append(ax.axhline(error, color=GREY, linestyle=dashes, label=name))
             if se > 0.0:
-                band = ax.axhspan(error - se, error + se, color=GREY, alpha=BAND_OPACITY, linewidth=0)
-                self.bands_.append(band)
+                self.bands_.append(ax.axhspan(error - se, error + se, color=GREY, **_BAND))
         self.mark_ = None
         if self.chosen is not None:
             error = self.ensemble_error[self.diversities == self.chosen][:1]
@@ -193,20 +212,7 @@ class DiversityPathDisplay:
         dot = "o" if len(error) == 1 else None
         self.lines_ += self.ax_.plot(x, error, color=colour, linewidth=2, marker=dot, label=name)
         if se is not None:
-            look: dict[str, Any] = {"color": colour, "alpha": BAND_OPACITY, "linewidth": 0}
-            self.bands_.append(self.ax_.fill_between(x, error - se, error + se, **look))
-
-
-def _curve(name: str, values: Any, order: np.ndarray) -> Any:
-    """A curve in the order of its diversities; None where there is none."""
-    if values is None:
-        return None
-    curve = np.asarray(values, dtype=float)
-    if curve.shape != order.shape:
-        raise ValueError(
-            f"{name} must have one value for each diversity, {order.shape}, got {curve.shape}."
-        )
-    return curve[order]
+            self.bands_.append(self.ax_.fill_between(x, error - se, error + se, color=colour, **_BAND))
 
 
 def _with_se(name: str, value: Any) -> tuple[float, float]:

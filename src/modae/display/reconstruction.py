@@ -7,7 +7,6 @@ from math import isqrt
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from modae.display.style import check_shapes, chosen_indices, pyplot, single_axes
@@ -59,12 +58,7 @@ class ReconstructionDisplay:
     """
 
     def __init__(
-        self,
-        *,
-        originals: ArrayLike,
-        reconstructions: ArrayLike,
-        means: ArrayLike,
-        modules: Sequence[int],
+        self, *, originals: Any, reconstructions: Any, means: Any, modules: Sequence[int]
     ) -> None:
         self.originals = np.asarray(originals, dtype=float)
         self.reconstructions = np.asarray(reconstructions, dtype=float)

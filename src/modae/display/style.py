@@ -14,17 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
 
 PALETTE = (
-    "#3f90da",
-    "#ffa90e",
-    "#bd1f01",
-    "#94a4a2",
-    "#832db6",
-    "#a96b59",
-    "#e76300",
-    "#b9ac70",
-    "#717581",
-    "#92dadd",
-)
+    "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6",
+    "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
+)  # fmt: skip
 """Petroff's ten colours, found so that deficient colour vision still tells them apart."""
 
 BLUE, RED, GREY = PALETTE[0], PALETTE[2], "#555555"
@@ -62,11 +54,9 @@ def axes_grid(ax: Any, shape: tuple[int, int], size: tuple[float, float], **opti
         For ``Figure.subplots``, where axes are made.
     """
     plt = pyplot()
-    from matplotlib.figure import FigureBase
-
     if ax is None:
         ax = plt.figure(figsize=size, layout="constrained")
-    if isinstance(ax, FigureBase):
+    if hasattr(ax, "subplots"):
         return ax.subplots(*shape, squeeze=False, **options)
     given = np.ravel(ax)
     if len(given) != np.prod(shape) or not all(isinstance(each, plt.Axes) for each in given):

@@ -64,7 +64,16 @@ def loss_terms(outputs: Any, target: Any, *, sample_weight: Any = None) -> Terms
     >>> terms.loss(0.5), terms.ambiguity_loss(0.5)
     (2.75, 2.75)
     """
-    stack, rows = _checked(outputs, target)
+    checks: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_2d": False, "allow_nd": True}
+    stack: Array = check_array(outputs, input_name="outputs", **checks)
+    rows: Array = check_array(target, input_name="target", **checks)
+    if stack.ndim < 2 or stack.shape[1:] != rows.shape:
+        raise ValueError(
+            f"outputs must have the shape (n_members, *target.shape) = (n_members, "
+            f"{', '.join(map(str, rows.shape))}), got {stack.shape}."
+        )
+    # Further axes are laid out as columns: (M, n, D) and (n, D).
+    stack, rows = stack.reshape(len(stack), len(rows), -1), rows.reshape(len(rows), -1)
     weights = weights_of(sample_weight, len(rows))
     if weights is not None and not weights.any():
         raise ValueError("sample_weight must have at least one positive weight, got zeros only.")
@@ -108,16 +117,3 @@ def ambiguity_decomposition(
     """
     terms = loss_terms(outputs, target, sample_weight=sample_weight)
     return AmbiguityDecomposition(*map(float, terms))
-
-
-def _checked(outputs: Any, target: Any) -> tuple[Array, Array]:
-    """Outputs (M, n, D) and targets (n, D), of floats; further axes are laid out as columns."""
-    checks: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_2d": False, "allow_nd": True}
-    stack: Array = check_array(outputs, input_name="outputs", **checks)
-    rows: Array = check_array(target, input_name="target", **checks)
-    if stack.ndim < 2 or stack.shape[1:] != rows.shape:
-        raise ValueError(
-            f"outputs must have the shape (n_members, *target.shape) = (n_members, "
-            f"{', '.join(map(str, rows.shape))}), got {stack.shape}."
-        )
-    return stack.reshape(len(stack), len(rows), -1), rows.reshape(len(rows), -1)

@@ -9,7 +9,7 @@ See Kuncheva and Whitaker, *Measures of diversity in classifier ensembles* (Mach
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from scipy.special import entr
 
 from modae.ensembles.votes import vote_shares
 from modae.utils.arrays import Array
-
-Codes: TypeAlias = NDArray[np.integer[Any]]
-"""Labels as whole numbers from 0."""
 
 
 def disagreement_matrix(votes: Any) -> Array:
@@ -137,8 +134,7 @@ def double_fault_matrix(votes: Any, y_true: Any) -> Array:
            [0.2, 0.4]])
     """
     wrong = 1.0 - _right(votes, y_true)
-    shares: Array = wrong @ wrong.T / wrong.shape[1]
-    return shares
+    return np.asarray(wrong @ wrong.T / wrong.shape[1])
 
 
 def disagreement(votes: Any) -> float:
@@ -224,7 +220,7 @@ def _mean_over_pairs(matrix: Array) -> float:
     return float(matrix[np.triu_indices(len(matrix), k=1)].mean())
 
 
-def _differences(codes: Codes) -> Array:
+def _differences(codes: NDArray[Any]) -> Array:
     return np.array([np.count_nonzero(codes != member, axis=1) for member in codes]) / codes.shape[1]
 
 
@@ -239,8 +235,7 @@ def _right(votes: Any, y_true: Any) -> Array:
     if isinstance(truth[0], str) != isinstance(table[0, 0], str):
         raise ValueError("votes and y_true must be labels of one kind, got strings and numbers.")
     codes = _encoded(np.vstack([table, truth]))
-    right: Array = (codes[:-1] == codes[-1]).astype(np.float64)
-    return right
+    return np.asarray(codes[:-1] == codes[-1], dtype=np.float64)
 
 
 def _table(votes: Any) -> NDArray[Any]:
@@ -253,7 +248,8 @@ def _table(votes: Any) -> NDArray[Any]:
     return table
 
 
-def _encoded(table: NDArray[Any]) -> Codes:
+def _encoded(table: NDArray[Any]) -> NDArray[Any]:
+    """Labels as whole numbers from 0."""
     try:
         labels = np.unique(table)
     except TypeError as reason:

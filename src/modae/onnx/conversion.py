@@ -1,8 +1,12 @@
-"""A fitted model, walked through from the outside in: wrappers, steps, extractor, members, vote."""
+"""A fitted model, walked through from the outside in: wrappers, steps, extractor, members, vote.
+
+Votes follow the rules of :mod:`modae.ensembles.votes`.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +16,14 @@ from sklearn.pipeline import Pipeline
 
 from modae import __version__
 from modae.ensembles.classifier import ModularClassifier
+from modae.ensembles.families import AllColumns
 from modae.ensembles.neighbors import NearestNeighborClassifier, NearestNeighborRegressor
 from modae.ensembles.regressor import ModularRegressor
+from modae.ensembles.votes import SAME, TIE_BREAKS
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.bagging import BaggingAutoencoder
 from modae.linear.regressor import LinearModularRegressor
-from modae.onnx.foreign import convert_foreign
+from modae.onnx.foreign import convert_foreign, neighbors_label, neighbors_target
 from modae.onnx.graph import (
     INPUT,
     Answer,
@@ -26,10 +32,13 @@ from modae.onnx.graph import (
     Features,
     Graph,
     Regression,
+    one_hot,
     refusal,
 )
-from modae.onnx.neighbors import neighbors_label, neighbors_target
-from modae.onnx.votes import mean, median, vote, with_classes
+from modae.utils.arrays import Array
+
+SAME_IN_FLOAT32 = 1e-6
+"""Mean probabilities closer than this are a tie: float32 and the order of summation differ by less."""
 
 
 def onnx_model(estimator: Any) -> ModelProto:
@@ -45,7 +54,17 @@ def onnx_model(estimator: Any) -> ModelProto:
     answer = convert(graph, estimator, Features(INPUT, width))
     _add_outputs(graph, answer)
     model = graph.model(width)
-    _describe(model, estimator, answer)
+    # Where it comes from, what the columns of X are called, and which classes there are.
+    kind = type(estimator).__name__
+    model.producer_name, model.producer_version = "modae", __version__
+    names = ", ".join(output.name for output in model.graph.output)
+    model.doc_string = f"{kind} of modae {__version__}: float32 rows X in, {names} out."
+    notes = {"modae": __version__, "class": kind}
+    if hasattr(estimator, "feature_names_in_"):
+        notes["feature_names"] = json.dumps([str(name) for name in estimator.feature_names_in_])
+    if isinstance(answer, Classification):
+        notes["classes"] = json.dumps(answer.classes.tolist())
+    helper.set_model_props(model, notes)
     checker.check_model(model, full_check=True)
     return model
 
@@ -65,33 +84,27 @@ def _add_outputs(graph: Graph, answer: Answer) -> None:
     dtype = np.int64 if numbers else object
     labels = graph.constant(answer.classes.astype(dtype), dtype)
     graph.output("label", graph.add("Gather", labels, answer.winner), dtype)
-    if answer.probabilities is not None:
-        graph.output("probabilities", answer.probabilities, np.float32, len(answer.classes))
+    if answer.scores is not None:
+        graph.output("probabilities", answer.scores, np.float32, len(answer.classes))
 
 
-def _describe(model: ModelProto, estimator: Any, answer: Answer) -> None:
-    """Where it comes from, what the columns of X are called, and which classes there are."""
-    kind = type(estimator).__name__
-    model.producer_name, model.producer_version = "modae", __version__
-    names = ", ".join(output.name for output in model.graph.output)
-    model.doc_string = f"{kind} of modae {__version__}: float32 rows X in, {names} out."
-    notes = {"modae": __version__, "class": kind}
-    if hasattr(estimator, "feature_names_in_"):
-        notes["feature_names"] = json.dumps([str(name) for name in estimator.feature_names_in_])
-    if isinstance(answer, Classification):
-        notes["classes"] = json.dumps(answer.classes.tolist())
-    helper.set_model_props(model, notes)
-
-
-def convert(graph: Graph, estimator: Any, x: Features, place: str = "") -> Answer:
+def convert(
+    graph: Graph, estimator: Any, x: Features, place: str = "", *, decisions: bool = False
+) -> Answer:
     """Add what the estimator says of the rows x; messages say at which place of the model it is.
 
-    The class itself decides, not a parent of it: a subclass may compute something else.
+    The class itself decides, not a parent of it: a subclass may compute something else. With
+    ``decisions`` the scores of a classifier are its decision function instead of probabilities.
     """
     estimator = unwrap(estimator)
     kind = type(estimator)
     if kind is Pipeline:
-        return _convert_steps(graph, estimator, x, place)
+        return _convert_steps(graph, estimator, x, place, decisions)
+    place_or_kind = place or kind.__name__
+    if kind.__module__.partition(".")[0] != "modae":
+        return convert_foreign(graph, estimator, x, place_or_kind, decisions)
+    if decisions:
+        raise refusal(place, "its decision function has no converter; use voting='hard' or 'soft'.")
     if kind in (ModularClassifier, ModularRegressor):
         return _convert_ensemble(graph, estimator, x, place)
     converter = CONVERTERS.get(kind)
@@ -99,11 +112,9 @@ def convert(graph: Graph, estimator: Any, x: Features, place: str = "") -> Answe
         from modae.onnx.networks import DEEP_CONVERTERS
 
         converter = DEEP_CONVERTERS.get(kind)
-    if converter is not None:
-        return converter(graph, estimator, x)
-    if kind.__module__.partition(".")[0] == "modae":
-        raise refusal(place or kind.__name__, "export_onnx does not know its class.")
-    return convert_foreign(graph, estimator, x, place or kind.__name__)
+    if converter is None:
+        raise refusal(place_or_kind, "export_onnx does not know its class.")
+    return converter(graph, estimator, x)
 
 
 def unwrap(estimator: Any) -> Any:
@@ -117,7 +128,11 @@ def unwrap(estimator: Any) -> Any:
             return estimator
 
 
-def _convert_steps(graph: Graph, pipeline: Pipeline, x: Features, place: str) -> Answer:
+def _inside(place: str, part: str) -> str:
+    return f"{place}, {part}" if place else part
+
+
+def _convert_steps(graph: Graph, pipeline: Pipeline, x: Features, place: str, decisions: bool) -> Answer:
     answer: Answer = x
     for name, step in pipeline.steps:
         if step is None or step == "passthrough":
@@ -129,7 +144,8 @@ def _convert_steps(graph: Graph, pipeline: Pipeline, x: Features, place: str) ->
                 "the step before it is a classifier or a regressor, whose transform skl2onnx does not "
                 "know.",
             )
-        answer = convert(graph, step, answer, here)
+        is_last = step is pipeline.steps[-1][1]
+        answer = convert(graph, step, answer, here, decisions=decisions and is_last)
     return answer
 
 
@@ -146,21 +162,93 @@ def _convert_ensemble(graph: Graph, ensemble: Any, x: Features, place: str) -> A
     width = codes.width // codes.n_modules
     widths = [width] * codes.n_modules
     tables = graph.add_several("Split", codes.name, widths, n_outputs=codes.n_modules, axis=1)
-    answers: list[Any] = [
-        convert(graph, member.estimator, Features(table, width), _inside(place, str(member)))
-        for member, table in zip(ensemble._members(), tables, strict=True)
-    ]
+    decisions = getattr(ensemble, "voting_", None) == "decision"
+    answers: list[Any] = []
+    for member, table in zip(ensemble._members(), tables, strict=True):
+        rows, here = Features(table, width), _inside(place, str(member))
+        answers.append(convert(graph, member.estimator, rows, here, decisions=decisions))
     if isinstance(ensemble, ModularRegressor):
-        aggregate = median if ensemble.aggregate == "median" else mean
+        aggregate = _median if ensemble.aggregate == "median" else _mean
         prediction = aggregate(graph, [answer.prediction for answer in answers])
         return Regression(prediction, ensemble._target_shape)
     members = [with_classes(graph, answer, ensemble.classes_) for answer in answers]
-    soft = ensemble.voting == "soft"
-    return vote(graph, members, ensemble.class_prior_, soft=soft, tie_break=ensemble.tie_break)
+    temperature = getattr(ensemble, "temperature_", 1.0)
+    return vote(graph, members, ensemble.class_prior_, ensemble.voting_, ensemble.tie_break, temperature)
 
 
-def _inside(place: str, part: str) -> str:
-    return f"{place}, {part}" if place else part
+def with_classes(graph: Graph, member: Classification, classes: np.ndarray) -> Classification:
+    """The answers of a member, which may know fewer classes, in the classes of the ensemble."""
+    if np.array_equal(member.classes, classes):
+        return member._replace(classes=classes)
+    places, scores = np.searchsorted(classes, member.classes), member.scores
+    if scores is not None:
+        scores = graph.add("MatMul", scores, np.eye(len(classes))[places])
+    return Classification(graph.add("Gather", places, member.winner), scores, classes)
+
+
+def vote(
+    graph: Graph,
+    members: Sequence[Classification],
+    prior: Array,
+    voting: str,
+    tie_break: str,
+    temperature: float = 1.0,
+) -> Classification:
+    """The label that wins, by the rules of ModularClassifier.
+
+    Ties go through what ``tie_break`` names, then to the first class. Probabilities are shares of the
+    votes, mean probabilities ("soft"), or the softmax of mean decision functions ("decision").
+    """
+    classes = members[0].classes
+    scores: list[Any] = [member.scores for member in members]
+    mean_scores = "" if None in scores else _mean(graph, scores)
+    if voting == "hard":
+        votes = graph.add("Sum", *(one_hot(graph, each.winner, len(classes)) for each in members))
+        shares = graph.add("Div", votes, float(len(members)))
+        winners = _largest(graph, votes, 0.0)
+    else:
+        shares = mean_scores
+        if voting == "decision":
+            # Two classes have the scores -s and s here, and 0 and s in Python.
+            scale = temperature * (2.0 if len(classes) == 2 else 1.0)
+            shares = graph.add("Softmax", graph.add("Div", mean_scores, scale), axis=1)
+        winners = _largest(graph, shares, SAME_IN_FLOAT32)
+    for name in TIE_BREAKS[tie_break]:
+        if name == "probability" and (voting != "hard" or not mean_scores):
+            continue  # they tie already, or there are none
+        breaker: Any = mean_scores if name == "probability" else _ranks(prior)[None]
+        # -1 is lower than every probability and every rank.
+        winners = _largest(graph, graph.add("Where", winners, breaker, -1.0), SAME_IN_FLOAT32)
+    winner = graph.add("ArgMax", graph.cast(winners, np.float32), axis=1, keepdims=0)
+    return Classification(winner, shares, classes)
+
+
+def _largest(graph: Graph, scores: str, tolerance: float) -> str:
+    """Which scores are the largest of their row, or as good as it."""
+    largest = graph.add("ReduceMax", scores, [1])
+    return graph.add("GreaterOrEqual", scores, graph.add("Sub", largest, tolerance))
+
+
+def _ranks(prior: Array) -> Array:
+    """Shares of the classes as ranks: equal shares are equal, in float32 too."""
+    order = np.argsort(prior)
+    ranks = np.empty(len(prior))
+    ranks[order] = np.cumsum(np.diff(prior[order], prepend=prior[order[0]]) > SAME)
+    return ranks
+
+
+def _mean(graph: Graph, values: Sequence[Any]) -> str:
+    """Mean of values of one shape."""
+    return graph.add("Div", graph.add("Sum", *values), float(len(values)))
+
+
+def _median(graph: Graph, values: Sequence[str]) -> str:
+    """Median over members of their predictions (n, n_targets)."""
+    together = graph.add("Concat", *(graph.add("Unsqueeze", each, [2]) for each in values), axis=2)
+    ranked = graph.add_several("TopK", together, [len(values)], n_outputs=2, axis=2)[0]
+    middle = [(len(values) - 1) // 2, len(values) // 2]
+    pair = graph.add("Gather", ranked, middle, axis=2)
+    return graph.add("ReduceMean", pair, [2], keepdims=0)
 
 
 def linear_codes(graph: Graph, extractor: Any, x: Features) -> Features:
@@ -180,6 +268,7 @@ def linear_prediction(graph: Graph, regressor: Any, x: Features) -> Regression:
 
 
 CONVERTERS: dict[type, Converter] = {
+    AllColumns: lambda graph, extractor, x: Features(x.name, x.width, 1),
     BaggingAutoencoder: linear_codes,
     LinearModularAutoencoder: linear_codes,
     LinearModularRegressor: linear_prediction,

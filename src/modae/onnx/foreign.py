@@ -1,4 +1,9 @@
-"""Estimators of scikit-learn, and others that skl2onnx knows."""
+r"""Nearest neighbours, ours and scikit-learn's; and estimators of others that skl2onnx knows.
+
+The nearest of the rows :math:`r_j` has the smallest :math:`|r_j|^2/2-q\cdot r_j`. These differences
+cancel where distances are small beside the rows, so they are taken in float64; the rows themselves are
+kept in float32. Of equal distances the row with the lowest index comes first.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,12 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from onnx import ModelProto, TensorProto
+from scipy.sparse import issparse
+from sklearn import neighbors
 from sklearn.base import is_classifier, is_regressor
 from sklearn.linear_model import SGDClassifier
-from sklearn.neighbors import (
-    KNeighborsClassifier,
-    KNeighborsRegressor,
-    RadiusNeighborsClassifier,
-    RadiusNeighborsRegressor,
-)
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, NuSVC
 
 from modae.onnx.graph import (
     INPUT,
@@ -28,10 +30,13 @@ from modae.onnx.graph import (
     Graph,
     Regression,
     failure,
+    one_hot,
     refusal,
 )
-from modae.onnx.neighbors import is_euclidean, neighbors_label, neighbors_target
 from modae.utils.extras import require
+
+SMALLEST_DISTANCE = 1e-150
+"""In float64. A row at distance 0 then outweighs all that are not, as it should."""
 
 SMALLEST_SCORES = {np.dtype(np.float32): -88.7228, np.dtype(np.float64): -709.78}
 """Sigmoids of lower scores are 0 in Python. Where all are, scikit-learn takes the classes as equal."""
@@ -39,21 +44,29 @@ SMALLEST_SCORES = {np.dtype(np.float32): -88.7228, np.dtype(np.float64): -709.78
 FAR_BELOW = -1e4
 """So all such scores are set to this number."""
 
+NO_DECISIONS = "skl2onnx does not know its decision function; use voting='hard' or 'soft'."
 
-def convert_foreign(graph: Graph, estimator: Any, x: Features, place: str) -> Answer:
+
+def convert_foreign(graph: Graph, estimator: Any, x: Features, place: str, decisions: bool) -> Answer:
     """Add what an estimator that is not ours says: labels, predictions, or features."""
-    own_converter = _own_converter(estimator, place)
+    own_converter = None if decisions else _own_converter(estimator, place)
     if own_converter is not None:
         return own_converter(graph, estimator, x)
-    model = _converted(estimator, x.width, place)
+    model = _converted(estimator, x.width, place, decisions)
     first, *others = graph.embed(model, x.name)
     if is_classifier(estimator):
         if isinstance(estimator.classes_, list):
             raise refusal(place, "it gives several labels at once.")
         strings = model.graph.output[0].type.tensor_type.elem_type == TensorProto.STRING
-        winner = _index_of_label(graph, first, estimator.classes_, strings)
-        probabilities = _table(graph, others[0]) if hasattr(estimator, "predict_proba") else None
-        return Classification(winner, probabilities, estimator.classes_)
+        kind, dtype = (str, "strings") if strings else (int, "int64s")
+        places: dict[str, Any] = {f"keys_{dtype}": [kind(each) for each in estimator.classes_]}
+        places["values_int64s"] = list(range(len(estimator.classes_)))
+        label = first if strings else graph.cast(first, np.int64)
+        encoded = graph.add("LabelEncoder", label, domain="ai.onnx.ml", **places)
+        winner = graph.add("Reshape", encoded, [-1])
+        has_scores = decisions or hasattr(estimator, "predict_proba")
+        scores = _table(graph, others[0]) if has_scores else None
+        return Classification(winner, scores, estimator.classes_)
     if is_regressor(estimator):
         n_targets = _width(model) or 1
         prediction = graph.add("Reshape", first, [-1, n_targets])
@@ -69,17 +82,20 @@ def convert_foreign(graph: Graph, estimator: Any, x: Features, place: str) -> An
 def _own_converter(estimator: Any, place: str) -> Converter | None:
     """A converter of ours, None for skl2onnx, or an error where neither would be right."""
     kind = type(estimator)
-    if kind in (KNeighborsClassifier, KNeighborsRegressor) and not is_euclidean(estimator):
-        if estimator.weights == "distance":
+    if kind in (neighbors.KNeighborsClassifier, neighbors.KNeighborsRegressor):
+        one_output = is_regressor(estimator) or np.ndim(estimator._y) == 1
+        known = estimator.weights in ("uniform", None, "distance") and one_output
+        metric = estimator.effective_metric_
+        if estimator.weights == "distance" and not (known and metric == "euclidean"):
             raise refusal(
                 place,
-                "with weights='distance' only Euclidean distances can, got "
-                f"metric={estimator.effective_metric_!r}; use weights='uniform'.",
+                f"with weights='distance' only Euclidean distances can, got metric={metric!r}; use "
+                "weights='uniform'.",
             )
-        return None
+        return OWN_CONVERTERS[kind] if known and metric == "euclidean" else None
     if kind is SGDClassifier and estimator.loss == "modified_huber":
         raise refusal(place, "the probabilities of loss='modified_huber' cannot; use loss='log_loss'.")
-    if kind in (RadiusNeighborsClassifier, RadiusNeighborsRegressor):
+    if kind in (neighbors.RadiusNeighborsClassifier, neighbors.RadiusNeighborsRegressor):
         raise refusal(
             place,
             "runtimes fail on rows with few neighbours; use KNeighborsClassifier or "
@@ -88,10 +104,15 @@ def _own_converter(estimator: Any, place: str) -> Converter | None:
     return OWN_CONVERTERS.get(kind)
 
 
-def _converted(estimator: Any, width: int, place: str) -> ModelProto:
+def _converted(estimator: Any, width: int, place: str, decisions: bool) -> ModelProto:
     """The estimator as a model of its own, made by skl2onnx."""
     skl2onnx = require("skl2onnx", extra="onnx", purpose="Export to ONNX")
     exceptions = skl2onnx.common.exceptions
+    # With probabilities an SVC gives votes there; one against one it has scores of pairs.
+    is_svc = isinstance(estimator, (SVC, NuSVC))
+    pairs = is_svc and estimator.decision_function_shape != "ovr"
+    if decisions and is_svc and (pairs or hasattr(estimator, "predict_proba")):
+        raise refusal(place, NO_DECISIONS)
     try:
         with catch_warnings():
             simplefilter("ignore")  # it reads attributes that scikit-learn is about to drop
@@ -99,7 +120,10 @@ def _converted(estimator: Any, width: int, place: str) -> ModelProto:
                 estimator,
                 initial_types=[(INPUT, skl2onnx.common.data_types.FloatTensorType([None, width]))],
                 target_opset={"": OPSET, "ai.onnx.ml": ML_OPSET},
+                options={id(estimator): {"raw_scores": True}} if decisions else None,
             )
+    except NameError as error:  # it has no such option
+        raise refusal(place, NO_DECISIONS) from error
     except (exceptions.MissingShapeCalculator, exceptions.MissingConverter) as error:
         raise refusal(
             place,
@@ -109,16 +133,6 @@ def _converted(estimator: Any, width: int, place: str) -> ModelProto:
         ) from error
     except Exception as error:
         raise failure(place, "skl2onnx", error) from error
-
-
-def _index_of_label(graph: Graph, label: str, classes: np.ndarray, strings: bool) -> str:
-    known: dict[str, list[Any]] = {"values_int64s": list(range(len(classes)))}
-    if strings:
-        known["keys_strings"] = [str(each) for each in classes]
-    else:
-        label = graph.cast(label, np.int64)
-        known["keys_int64s"] = [int(each) for each in classes]
-    return graph.add("Reshape", graph.add("LabelEncoder", label, domain="ai.onnx.ml", **known), [-1])
 
 
 def _table(graph: Graph, scores: str) -> str:
@@ -131,6 +145,57 @@ def _width(model: ModelProto) -> int | None:
     """Columns of the first output, where skl2onnx knows them."""
     dimensions = model.graph.output[0].type.tensor_type.shape.dim
     return int(dimensions[1].dim_value) or None if len(dimensions) == 2 else None
+
+
+def neighbors_label(graph: Graph, classifier: Any, x: Features) -> Classification:
+    """NearestNeighborClassifier, or KNeighborsClassifier of scikit-learn with one label per row."""
+    labels, chosen, weights = _nearest(graph, classifier, x)
+    votes = one_hot(graph, graph.add("Gather", labels, chosen), len(classifier.classes_))
+    shares = graph.add("ReduceSum", graph.add("Mul", votes, weights), [1], keepdims=0)
+    winner = graph.add("ArgMax", shares, axis=1, keepdims=0)
+    return Classification(winner, shares, classifier.classes_)
+
+
+def neighbors_target(graph: Graph, regressor: Any, x: Features) -> Regression:
+    """NearestNeighborRegressor, or KNeighborsRegressor of scikit-learn."""
+    targets, chosen, weights = _nearest(graph, regressor, x)
+    table = targets.reshape(len(targets), -1).astype(np.float64)
+    values = graph.add("Mul", graph.add("Gather", table, chosen, axis=0), weights)
+    return Regression(graph.add("ReduceSum", values, [1], keepdims=0), targets.shape[1:])
+
+
+def _nearest(graph: Graph, estimator: Any, x: Features) -> tuple[np.ndarray, str, str]:
+    """All labels or targets; which are nearest, (n, count); and their weights, (n, count, 1)."""
+    ours = hasattr(estimator, "nearest_")
+    rows = estimator.nearest_.rows if ours else estimator._fit_X
+    rows = rows.toarray() if issparse(rows) else np.asarray(rows)
+    targets = np.asarray(estimator.targets_ if ours else estimator._y)
+    count = min(int(estimator.n_neighbors), len(rows))
+    centre = np.asarray(rows.mean(axis=0), dtype=np.float64)
+    kept = np.asarray(rows, dtype=np.float32).astype(np.float64)
+    half_squares = np.square(kept - centre).sum(axis=1) / 2.0
+    origin = graph.constant(centre, np.float64)
+    around = graph.add("Sub", graph.cast(graph.constant(kept), np.float64), origin)
+    queries = graph.add("Sub", graph.cast(x.name, np.float64), origin)
+    products = graph.add("MatMul", queries, graph.add("Transpose", around, perm=[1, 0]))
+    heights = graph.add("Sub", graph.constant(half_squares[None], np.float64), products)
+    chosen = graph.add_several("TopK", heights, [count], n_outputs=2, largest=0)[1]
+    if ours and estimator.weights_ is not None:
+        # So many rows as their weight says, until n_neighbors are there.
+        own = graph.add("Gather", estimator.weights_[:, None], chosen, axis=0)
+        reached = graph.add("CumSum", own, 1)
+        before = graph.add("Min", graph.add("Sub", reached, own), float(estimator.n_neighbors))
+        shares = graph.add("Sub", graph.add("Min", reached, float(estimator.n_neighbors)), before)
+    elif not ours and estimator.weights == "distance":
+        queries = graph.add("Reshape", queries, [-1, 1, x.width])
+        gaps = graph.add("Sub", graph.add("Gather", around, chosen, axis=0), queries)
+        distances = graph.add("Sqrt", graph.add("ReduceSumSquare", gaps, [2]))
+        smallest = graph.constant(SMALLEST_DISTANCE, np.float64)
+        shares = graph.add("Reciprocal", graph.add("Max", distances, smallest))
+    else:
+        return targets, chosen, graph.constant(np.full((count, 1), 1.0 / count))
+    weights = graph.add("Div", shares, graph.add("ReduceSum", shares, [1]))
+    return targets, chosen, graph.cast(weights, np.float32)
 
 
 def standard_scaler(graph: Graph, scaler: Any, x: Features) -> Features:
@@ -160,8 +225,8 @@ def sgd_label(graph: Graph, classifier: Any, x: Features) -> Classification:
 
 OWN_CONVERTERS: dict[type, Converter] = {
     # skl2onnx 1.20 weighs neighbours by their distances wrongly.
-    KNeighborsClassifier: neighbors_label,
-    KNeighborsRegressor: neighbors_target,
+    neighbors.KNeighborsClassifier: neighbors_label,
+    neighbors.KNeighborsRegressor: neighbors_target,
     # It takes labels from probabilities, which are all 0 or 1 where scores are large.
     SGDClassifier: sgd_label,
     # It multiplies before it subtracts.

@@ -39,10 +39,13 @@ class Features(NamedTuple):
 
 
 class Classification(NamedTuple):
-    """The index of the label in ``classes``, (n,), int64, and probabilities (n, n_classes) if any."""
+    """The index of the label in ``classes``, (n,), int64, and probabilities (n, n_classes) if any.
+
+    Where a vote asks for decision functions, ``scores`` are those.
+    """
 
     winner: str
-    probabilities: str | None
+    scores: str | None
     classes: np.ndarray
 
 
@@ -149,25 +152,19 @@ class Graph:
 
     def model(self, width: int) -> ModelProto:
         """The finished model, which reads rows of this width."""
-        nodes = self._needed_nodes()
-        read = set(_names_read(nodes))
+        # Only what leads to an output: of a member's answers the ensemble may need only one.
+        read, nodes = {output.name for output in self.outputs}, []
+        for node in reversed(self.nodes):
+            if read.intersection(node.output):
+                nodes.append(node)
+                read.update(_names_read([node]))
         constants = [tensor for tensor in self.constants if tensor.name in read]
         if sum(tensor.ByteSize() for tensor in constants) > LARGEST_FILE:
             raise ValueError("the model is larger than 2 GB, which is all that an ONNX file can hold.")
         rows = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, ["rows", width])
-        graph = helper.make_graph(nodes, "modae", [rows], self.outputs, constants)
+        graph = helper.make_graph(nodes[::-1], "modae", [rows], self.outputs, constants)
         imports = [helper.make_opsetid(domain, version) for domain, version in self.domains.items()]
         return helper.make_model(graph, opset_imports=imports, ir_version=IR_VERSION)
-
-    def _needed_nodes(self) -> list[NodeProto]:
-        """Nodes that lead to an output: of a member's answers the ensemble may need only one."""
-        wanted = {output.name for output in self.outputs}
-        kept: list[NodeProto] = []
-        for node in reversed(self.nodes):
-            if wanted.intersection(node.output):
-                kept.append(node)
-                wanted.update(_names_read([node]))
-        return kept[::-1]
 
     def _new_name(self, stem: str) -> str:
         self._count += 1

@@ -7,18 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from modae.report.charts import Section
-from modae.report.errors import error_section, prediction_section
-from modae.report.features import density_section, explained_section, likeness_section
+from modae.report.errors import Trials, error_section, prediction_section, run_trials
+from modae.report.features import (
+    allocation_section,
+    density_section,
+    explained_section,
+    likeness_section,
+    loss_section,
+)
 from modae.report.images import reconstruction_section, resolved_shape
 from modae.report.page import render, require_plotly
-from modae.report.spectrum import allocation_section, loss_section
 from modae.report.subject import Subject, make_subject
 from modae.report.summary import live_text, summary_numbers, summary_text
-from modae.report.trials import Trials, run_trials
 from modae.utils.atomic import atomic_write
 from modae.utils.parameters import check_count
-
-DEFAULT_TITLE = "Report on a modular model"
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +120,8 @@ def build(
     >>> report.facts["live"][2]
     'Diversity 0.8 (this model): ensemble error 4.3%, one member 26.9%.'
     """
+    from modae import __version__
+
     require_plotly()
     check_count("n_samples", n_samples, minimum=3)
     if title is not None and not isinstance(title, str):
@@ -128,9 +132,11 @@ def build(
     shape = resolved_shape(image_shape, subject)
     trials = run_trials(subject, n_jobs, random_state)
     task = {"features": "features without labels"}.get(subject.parts.task, subject.parts.task)
+    errors = "" if trials is None else "Errors come from cross-validation on these rows. "
+    path = "" if len(subject.diversities) == 1 else ", and from its diversity path"
     return Report(
         {
-            "title": DEFAULT_TITLE if title is None else title,
+            "title": "Report on a modular model" if title is None else title,
             "subtitle": f"{task.capitalize()}, {subject.n_rows:,} rows",
             "summary": summary_text(subject, trials),
             "numbers": summary_numbers(subject, trials),
@@ -139,7 +145,11 @@ def build(
             "live": live_text(subject, trials),
             "overview": [],
             "studies": [{"name": "", "text": "", "sections": sections(subject, trials, shape, n_jobs)}],
-            "footer": _footer(subject, trials),
+            "footer": [
+                f"Made by modae {__version__}. Everything is in this file: nothing is loaded from "
+                "elsewhere.",
+                f"{errors}Pictures of modules come from the model as it was fitted{path}.",
+            ],
         }
     )
 
@@ -159,15 +169,3 @@ def sections(
         loss_section(subject),
     ]
     return [each for each in found if each is not None]
-
-
-def _footer(subject: Subject, trials: Trials | None) -> list[str]:
-    """How the numbers were made."""
-    from modae import __version__
-
-    errors = "" if trials is None else "Errors come from cross-validation on these rows. "
-    path = "" if len(subject.diversities) == 1 else ", and from its diversity path"
-    return [
-        f"Made by modae {__version__}. Everything is in this file: nothing is loaded from elsewhere.",
-        f"{errors}Pictures of modules come from the model as it was fitted{path}.",
-    ]

@@ -60,6 +60,18 @@ def curves(title: str, lines: Sequence[dict[str, Any]], **content: Any) -> Chart
     return chart("curves", title, lines=lines, **content)
 
 
+def bars(title: str, names: Sequence[str], values: Any, **content: Any) -> Chart:
+    """Bars from 0 up, (n_diversities, n_bars); without a ``range`` the highest one fills the frame."""
+    top = 1.05 * max(float(np.max(values)), 1e-3)
+    return chart("bars", title, **({"names": names, "values": values, "range": [0.0, top]} | content))
+
+
+def matrix(title: str, rows: list[str], columns: list[str], values: Any, **content: Any) -> Chart:
+    """A table of numbers from 0 to 1, coloured, (n_diversities, n_rows, n_columns)."""
+    table = {"rows": rows, "columns": columns, "values": values, "range": [0.0, 1.0]}
+    return chart("matrix", title, **table, **content)
+
+
 def module_names(count: int) -> list[str]:
     """Modules are counted from 1, as people do."""
     return [f"module {number}" for number in range(1, count + 1)]

@@ -1,74 +1,227 @@
-"""Sections on errors: the curves against diversity, and which rows are taken for what."""
+"""How good the ensemble is at each diversity: cross-validated, beside what it should beat; and charts.
+
+In each fold the steps and the modules are fitted once; the path gives the modules for every diversity,
+and members are trained on each. Baselines are trained on the same folds.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-from sklearn.metrics import confusion_matrix
+from dataclasses import dataclass
+from typing import Any
+from warnings import catch_warnings, filterwarnings
 
-from modae.report.charts import Section, chart, curves, level, line, section
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import confusion_matrix
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+
+from modae.data.validation import take_rows
+from modae.ensembles.base import SIZES
+from modae.linear.bagging import BaggingAutoencoder
+from modae.report.charts import Section, bars, chart, curves, level, line, matrix, section
 from modae.report.subject import Subject, most_frequent
-from modae.report.trials import Trials, mean_and_error
+from modae.utils.arrays import Array
+from modae.utils.parallel import run_parallel
 from modae.utils.text import counted, format_number, percent
+
+MOST_FOLDS = 5
+
+FEWEST_ROWS = 10
 
 MOST_CLASSES = 20
 """More are too many to read: the most frequent are shown."""
 
 MOST_POINTS = 400
 
+BAGGING = "Bagging Autoencoders"
 
-def error_text(value: float, classify: bool) -> str:
-    """An error as people read it: percent of the rows, or a number in the unit of the target."""
-    return percent(value) if classify else format_number(value, digits=3)
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Errors on rows that were not trained on.
+
+    Parameters
+    ----------
+    ensemble, individual : ndarray of shape (n_diversities, n_folds)
+        Error of the ensemble, and mean error of its members.
+    baselines : dict of str to ndarray of shape (n_folds,)
+    predictions : ndarray of shape (n_diversities, n_rows)
+        Of the ensemble, for each row when it was not trained on it.
+    labels : ndarray of shape (n_rows,)
+    classify : bool
+        Errors are shares of wrong rows; else roots of mean squares, in the unit of the target.
+    error_of_model : float or None
+        Of the fitted model itself on all these rows, which it may have been fitted to.
+    frozen : bool
+        Whether the modules were used as they are, and not fitted again.
+    """
+
+    ensemble: Array
+    individual: Array
+    baselines: dict[str, Array]
+    predictions: np.ndarray
+    labels: np.ndarray
+    classify: bool
+    error_of_model: float | None = None
+    frozen: bool = False
+
+    def text(self, error: float) -> str:
+        """An error as people read it: percent of the rows, or a number in the unit of the target."""
+        return percent(error) if self.classify else format_number(error, digits=3)
+
+    def texts_at(self, place: int) -> tuple[str, str]:
+        """Errors of the ensemble and of one member at one diversity."""
+        return self.text(self.ensemble[place].mean()), self.text(self.individual[place].mean())
+
+
+def mean_and_error(values: Array) -> tuple[Any, Any]:
+    """Mean over the folds, the last axis, and its standard error."""
+    return values.mean(axis=-1), values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
+
+
+def why_no_trials(subject: Subject) -> str:
+    """The reason for which nothing can be cross-validated, or nothing."""
+    if subject.labels is None:
+        return "No labels were given"
+    if subject.n_shown < FEWEST_ROWS:
+        return f"{counted(subject.n_shown, 'row')} are too few to cross-validate"
+    if subject.parts.task == "regression":
+        return ""
+    classes, counts = np.unique(subject.labels, return_counts=True)
+    if len(classes) == 1:
+        return f"All rows have the class {str(classes[0])!r}"
+    if counts.min() == 1:
+        rare = str(classes[counts.argmin()])
+        return f"Class {rare!r} has one row, and cross-validation needs two (leave it out, or add rows)"
+    return ""
+
+
+def run_trials(subject: Subject, n_jobs: int | None, seed: int) -> Trials | None:
+    """Cross-validate; None where that cannot be done."""
+    parts, labels = subject.parts, subject.labels
+    if parts.ensemble is None or labels is None or why_no_trials(subject):
+        return None
+    classify = parts.task == "classification"
+    frozen = isinstance(parts.ensemble.extractor, FrozenEstimator)
+    n_folds = MOST_FOLDS  # or as many as there are rows of the rarest class
+    if classify:
+        n_folds = min(n_folds, int(np.unique(labels, return_counts=True)[1].min()))
+    splitter = (StratifiedKFold if classify else KFold)(n_folds, shuffle=True, random_state=seed)
+    folds = list(splitter.split(labels, labels))
+    # Frozen modules know the steps that they were fitted after.
+    steps = [FrozenEstimator(step) if frozen else step for step in parts.steps]
+    front = make_pipeline("passthrough", *steps)
+    extractor = FrozenEstimator(parts.extractor) if frozen else _unfitted(parts)
+    # Modules have their sizes already; intervals and calibrated probabilities are not asked for.
+    dropped = {*SIZES, "calibrate", "calibration", "n_jobs"} & set(parts.ensemble.get_params(deep=False))
+    ensemble = clone(parts.ensemble).set_params(**dict.fromkeys(dropped))
+    baselines = _baselines(subject, ensemble, n_fitted=min(len(train) for train, _ in folds))
+
+    def errors(answers: np.ndarray, truth: np.ndarray) -> Any:
+        """Over the rows, the last axis."""
+        losses = answers != truth if classify else (answers - truth) ** 2
+        return losses.mean(axis=-1) if classify else np.sqrt(losses.mean(axis=-1))
+
+    def trial(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, Array, list[float]]:
+        """Answers (diversities, rows), errors (diversities, 1 + M), and errors of the baselines."""
+        before, y, truth = clone(front), labels[train], labels[test]
+        seen = before.fit_transform(take_rows(subject.raw, train), y)
+        unseen = before.transform(take_rows(subject.raw, test))
+        modules = [clone(extractor).fit(seen, y)]
+        if hasattr(modules[0], "path"):
+            modules = [modules[0].with_diversity(value) for value in subject.diversities]
+        answers = []
+        for each in modules:
+            model = clone(ensemble).set_params(extractor=FrozenEstimator(each)).fit(seen, y)
+            answers.append(np.vstack([model.predict(unseen)[None], model.predict_members(unseen)]))
+        others = [clone(model).fit(seen, y).predict(unseen) for model in baselines.values()]
+        every = np.array(answers)
+        return every[:, 0], errors(every, truth), [float(errors(each, truth)) for each in others]
+
+    with catch_warnings():
+        filterwarnings("ignore", "All modules are equal")  # at diversity 0: the page shows it
+        filterwarnings("ignore", "invalid value encountered", RuntimeWarning)  # PCA of constant columns
+        found = run_parallel(trial, folds, n_jobs)
+    answers, both, others = (list(each) for each in zip(*found, strict=True))
+    order = np.argsort(np.concatenate([test for _, test in folds]))
+    by_fold = np.stack(both, axis=-1)
+    return Trials(
+        ensemble=by_fold[:, 0],
+        individual=by_fold[:, 1:].mean(axis=1),
+        baselines=dict(zip(baselines, np.transpose(others), strict=True)),
+        predictions=np.concatenate(answers, axis=1)[:, order],
+        labels=labels,
+        classify=classify,
+        error_of_model=float(errors(parts.ensemble.predict(subject.rows), labels)),
+        frozen=frozen,
+    )
+
+
+def _unfitted(parts: Any) -> Any:
+    """The extractor as it was fitted; what it draws at random is fixed."""
+    extractor = clone(parts.extractor)
+    params = extractor.get_params()
+    if params.get("random_state", 0) is None:
+        extractor.set_params(random_state=0)
+    return extractor.set_params(diversity=parts.diversity) if "diversity" in params else extractor
+
+
+def _baselines(subject: Subject, ensemble: Any, n_fitted: int) -> dict[str, Any]:
+    """One PCA as wide as one module, one as wide as all together, as far as that goes, and Bagging."""
+    n_modules, width = subject.n_modules, subject.n_components
+    sparse = issparse(subject.rows)
+    most = min(n_fitted - 1, subject.rows.shape[1] - sparse)
+    member = clone(subject.parts.ensemble.estimators_[0])
+    reduce = TruncatedSVD if sparse else PCA
+    models: dict[str, Any] = {
+        f"one PCA with {counted(size, 'component')}": make_pipeline(reduce(size, random_state=0), member)
+        for size in sorted({max(1, min(size, most)) for size in (width, width * n_modules)})
+    }
+    if not isinstance(subject.parts.extractor, BaggingAutoencoder):
+        bagging = BaggingAutoencoder(n_modules, width, random_state=0)
+        models[BAGGING] = clone(ensemble).set_params(extractor=bagging)
+    return models
 
 
 def error_section(subject: Subject, trials: Trials) -> Section:
     """Error of the ensemble, its members and the baselines: against diversity if there is a path."""
-    classify = trials.classify
-    what = "share of wrong rows" if classify else "root mean square error"
-    unit, y_label = ("%", "error") if classify else ("", what)
+    what = "share of wrong rows" if trials.classify else "root mean square error"
+    look: dict[str, Any] = (
+        {"y_label": "error", "unit": "%"} if trials.classify else {"y_label": what, "unit": ""}
+    )
     text = (
         f"Each line is a mean over {trials.ensemble.shape[1]} folds of cross-validation: the model was "
         "fitted again without the rows that it is judged on. Bands are one standard error to each side. "
         "Members alone get worse as they differ more; their "
-        f"{'vote' if classify else 'mean'} can get better, up to a point. (If the diversity was "
+        f"{'vote' if trials.classify else 'mean'} can get better, up to a point. (If the diversity was "
         "chosen on these rows, its error is optimistic.)"
     )
     if trials.frozen:
         text += " The modules are frozen: they were not fitted again, and may have seen all rows."
-    if len(subject.diversities) == 1:
-        found = {"the ensemble": trials.ensemble[0], "one member": trials.individual[0]}
-        means = {name: float(np.mean(each)) for name, each in (found | trials.baselines).items()}
-        texts = ", ".join(f"{name} {error_text(mean, classify)}" for name, mean in means.items())
-        columns = chart(
-            "bars",
-            what.capitalize(),
-            names=list(means),
-            values=[list(means.values())],
-            range=[0.0, 1.05 * max(*means.values(), 1e-3)],
-            y_label=y_label,
-            unit=unit,
-            summary=[texts],
-        )
-        return section("errors", "Errors", text, [columns])
-    ensemble, individual = mean_and_error(trials.ensemble), mean_and_error(trials.individual)
     levels = [level(name, *map(float, mean_and_error(each))) for name, each in trials.baselines.items()]
-    others = ", ".join(f"{each['name']} {error_text(each['value'], classify)}" for each in levels)
-    lines = curves(
-        what.capitalize(),
-        [line("the ensemble", *ensemble), line("one member, on average", *individual)],
-        y_label=y_label,
-        unit=unit,
-        levels=levels,
-        mark=subject.start,
-        summary=[
-            f"At diversity {diversity:g}: ensemble {error_text(both, classify)}, one member "
-            f"{error_text(alone, classify)}; {others}"
-            for diversity, both, alone in zip(
-                subject.diversities, ensemble[0], individual[0], strict=True
-            )
-        ],
-    )
-    return section("errors", "Error against diversity", text, [lines])
+    others = [f"{each['name']} {trials.text(each['value'])}" for each in levels]
+    summary = []
+    for place, diversity in enumerate(subject.diversities):
+        both, alone = trials.texts_at(place)
+        summary.append(
+            f"At diversity {diversity:g}: ensemble {both}, one member {alone}; {', '.join(others)}"
+        )
+    ensemble, individual = mean_and_error(trials.ensemble), mean_and_error(trials.individual)
+    if len(subject.diversities) > 1:
+        lines = [line("the ensemble", *ensemble), line("one member, on average", *individual)]
+        charts = [
+            curves(what.capitalize(), lines, levels=levels, mark=subject.start, summary=summary, **look)
+        ]
+        return section("errors", "Error against diversity", text, charts)
+    means = {"the ensemble": ensemble[0][0], "one member": individual[0][0]}
+    means |= {each["name"]: each["value"] for each in levels}
+    summary = [", ".join(f"{name} {trials.text(mean)}" for name, mean in means.items())]
+    columns = bars(what.capitalize(), list(means), [list(means.values())], summary=summary, **look)
+    return section("errors", "Errors", text, [columns])
 
 
 def prediction_section(trials: Trials) -> Section:
@@ -77,11 +230,11 @@ def prediction_section(trials: Trials) -> Section:
 
 
 def _confusion(trials: Trials) -> Section:
-    true, shown = trials.labels, most_frequent(trials.labels, MOST_CLASSES)
-    classes, names = np.unique(true), [str(label) for label in shown]
-    counts = np.array([np.sum(true == label) for label in shown])
-    tables = [confusion_matrix(true, predicted, labels=shown) for predicted in trials.predictions]
-    shares = np.array([table / counts[:, None] for table in tables])
+    true = trials.labels
+    classes, shown = np.unique(true), most_frequent(true, MOST_CLASSES)
+    names, places = [str(label) for label in shown], np.searchsorted(classes, shown)
+    tables = np.array([confusion_matrix(true, each, labels=classes) for each in trials.predictions])
+    shares = (tables / tables.sum(axis=2, keepdims=True))[:, places][:, :, places]
     text = (
         "Rows of the table are the true classes, columns what the ensemble says, as a share of the row. "
         "A perfect ensemble has all of it on the diagonal."
@@ -91,49 +244,29 @@ def _confusion(trials: Trials) -> Section:
             f" The {len(shown)} most frequent of {len(classes)} classes are shown; answers outside "
             "them are not in the table."
         )
-    table = chart(
-        "matrix",
-        "True class against answer",
-        rows=names,
-        columns=names,
-        values=shares,
-        range=[0.0, 1.0],
-        x_label="answer of the ensemble",
-        y_label="true class",
-        unit="%",
-        aim="diagonal",
-        square=True,
-        show_values=True,
-        summary=[_most_frequent_mistakes(true, each, classes) for each in trials.predictions],
-    )
+    mistakes = [_most_frequent_mistakes(each, classes) for each in tables]
+    axes = {"x_label": "answer of the ensemble", "y_label": "true class", "aim": "diagonal"}
+    look = {"unit": "%", "square": True, "show_values": True}
+    table = matrix("True class against answer", names, names, shares, summary=mistakes, **axes, **look)
     wrong = 1.0 - np.diagonal(shares, axis1=1, axis2=2)
-    by_class = chart(
-        "bars",
-        "Error of each class",
-        names=names,
-        values=wrong,
-        range=[0.0, 1.05 * max(float(wrong.max()), 0.01)],
-        unit="%",
-        x_label="true class",
-        y_label="wrong rows of the class",
-        summary=[
-            f"Hardest of these classes: {names[each.argmax()]}, {percent(each.max())} wrong."
-            for each in wrong
-        ],
-    )
+    hardest = [
+        f"Hardest of these classes: {names[each.argmax()]}, {percent(each.max())} wrong."
+        for each in wrong
+    ]
+    axes = {"x_label": "true class", "y_label": "wrong rows of the class"}
+    by_class = bars("Error of each class", names, wrong, unit="%", summary=hardest, **axes)
     return section("predictions", "What is taken for what", text, [table, by_class])
 
 
-def _most_frequent_mistakes(true: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> str:
+def _most_frequent_mistakes(table: np.ndarray, classes: np.ndarray) -> str:
     """The three most frequent mistakes, of all classes."""
-    wrong = confusion_matrix(true, predicted, labels=classes)
-    np.fill_diagonal(wrong, 0)
-    places = np.argsort(-wrong, axis=None, kind="stable")[:3]
-    texts = [
-        f"{classes[row]} taken for {classes[column]} ({counted(wrong[row, column], 'row')})"
-        for row, column in zip(*np.unravel_index(places, wrong.shape), strict=True)
-        if wrong[row, column]
-    ]
+    wrong = table * ~np.eye(len(classes), dtype=bool)
+    texts = []
+    for place in np.argsort(-wrong, axis=None, kind="stable")[:3]:
+        row, column = np.unravel_index(place, wrong.shape)
+        if wrong[row, column]:
+            count = counted(int(wrong[row, column]), "row")
+            texts.append(f"{classes[row]} taken for {classes[column]} ({count})")
     return f"Most frequent mistakes: {', '.join(texts)}." if texts else "There are no mistakes."
 
 
@@ -141,22 +274,13 @@ def _scatter(trials: Trials) -> Section:
     n_rows = len(trials.labels)
     points = np.linspace(0, n_rows - 1, min(MOST_POINTS, n_rows)).astype(int)
     true, predicted = trials.labels[points].astype(float), trials.predictions[:, points]
-    both = np.concatenate([true, predicted.ravel()])
     losses = np.mean((trials.predictions - trials.labels) ** 2, axis=1)
     explained = 1.0 - losses / (np.var(trials.labels) or 1.0)
-    scatter = chart(
-        "scatter",
-        "True value against prediction",
-        x_label="true value",
-        y_label="prediction",
-        x=true,
-        y=predicted,
-        range=[both.min(), both.max()],
-        diagonal=True,
-        summary=[
-            f"Explained share of the variance: {format_number(each, digits=2)}." for each in explained
-        ],
-    )
+    summary = [f"Explained share of the variance: {format_number(e, digits=2)}." for e in explained]
+    axes: dict[str, Any] = {"x_label": "true value", "y_label": "prediction", "diagonal": True}
+    axes["range"] = [min(true.min(), predicted.min()), max(true.max(), predicted.max())]
+    title = "True value against prediction"
+    scatter = chart("scatter", title, x=true, y=predicted, summary=summary, **axes)
     text = "Each point is a row that the model was not trained on. On the diagonal it is right."
     if len(points) < n_rows:
         text += f" {len(points)} of {n_rows:,} rows are shown."

@@ -1,4 +1,4 @@
-"""Sections on the features: columns that they explain, how alike modules are, classes they separate."""
+"""Sections on the modules: components and columns they look at, what they keep, how alike they are."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from modae.display.densities import feature_densities
+from modae.display.classes import feature_densities
 from modae.ensembles.members import module_features
 from modae.metrics import distance_correlation_matrix
-from modae.report.charts import Section, chart, curves, line, module_names, section
+from modae.report.charts import Section, bars, chart, curves, line, matrix, module_names, section
 from modae.report.images import MOST_MODULES, MOST_ROWS, encoded
 from modae.report.subject import Subject, most_frequent
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
-from modae.utils.text import format_number
+from modae.utils.text import format_number, percent
+
+MOST_COMPONENTS = 40
 
 MOST_COLUMNS = 24
+
+NOBODY = 1e-6
+"""Smaller shares of the modules are round-off."""
 
 LIKENESS_ROWS = 400
 """Time grows as the square; so many rows give two digits."""
@@ -24,6 +29,54 @@ LIKENESS_ROWS = 400
 MOST_CLASSES = 10
 
 DENSITY_ROWS, DENSITY_MODULES, DENSITY_POINTS = 1500, 3, 40
+
+
+def allocation_section(subject: Subject) -> Section | None:
+    """Share of the modules on each principal component, against diversity and at one diversity."""
+    if not hasattr(subject.parts.extractor, "allocation_"):
+        return None
+    shares = np.array([model.allocation_ for model in subject.models])
+    used = 1 + int(np.flatnonzero(shares.max(axis=0) > NOBODY).max(initial=0))
+    table = shares[:, : min(max(used, 2), MOST_COMPONENTS)]
+    names = [str(number) for number in range(1, table.shape[1] + 1)]
+    summary = [
+        f"{np.sum(each > NOBODY)} principal components are looked at by some module, "
+        f"{np.sum(each > 1 - NOBODY)} of them by all modules."
+        for each in shares
+    ]
+    text = (
+        "Principal components are the directions in which the data vary most, the first most of all. At "
+        "diversity 0 all modules look at the same few; with diversity they spread over more of them."
+    )
+    look: dict[str, Any] = {"unit": "%", "range": [0.0, 1.0], "summary": summary}
+    axes = {"x_label": "principal component", "y_label": "modules that look at it"}
+    every = chart("map", "At every diversity", rows=names, values=table.T, reverse=True, **look)
+    every["y_label"] = axes["x_label"]
+    charts = [every, bars("At this diversity", names, table, **axes, **look)]
+    return section("allocation", "Which share of the modules looks at which component", text, charts)
+
+
+def loss_section(subject: Subject) -> Section | None:
+    """What one module and the mean of all keep of the variance; how much they differ."""
+    if not hasattr(subject.parts.extractor, "explained_variance_ratio_of_mean_"):
+        return None
+    alone = [1.0 - float(np.mean(model.explained_variance_ratio_)) for model in subject.models]
+    mean = [1.0 - float(model.explained_variance_ratio_of_mean_) for model in subject.models]
+    top = max(1.0, *(value for value in alone if value < 2.0), 0.0)
+    summary = [
+        f"At diversity {diversity:g} the mean of all modules loses {percent(both)} of the variance, one "
+        f"module on average {percent(single)}."
+        for diversity, both, single in zip(subject.diversities, mean, alone, strict=True)
+    ]
+    lines = [line("the mean of all modules", mean), line("one module, on average", alone)]
+    axis = {"y_label": "share of the variance lost", "unit": "%", "y_range": [0.0, 1.05 * top]}
+    lost = curves("Variance that is lost", lines, mark=subject.start, summary=summary, **axis)
+    text = (
+        "Each module reconstructs the data from its few features. With diversity a single module loses "
+        "more, and may overshoot (more than 100%), while the mean of all loses less: together they see "
+        "more. What lies above the frame is in the numbers."
+    )
+    return section("loss", "What the modules keep of the data", text, [lost])
 
 
 def explained_columns(subject: Subject) -> Array:
@@ -35,12 +88,12 @@ def explained_columns(subject: Subject) -> Array:
     places = subject.first(MOST_ROWS)
     rows, dense = subject.at(places), subject.dense_at(places)
     centred = dense - dense.mean(axis=0)
-    variance = np.mean(centred**2, axis=0)
+    variance = np.sum(centred**2, axis=0)
 
     def explained(features: Any) -> Array:
         basis, sizes, _ = np.linalg.svd(features - np.mean(features, axis=0), full_matrices=False)
         basis = basis[:, sizes > 1e-9 * sizes.max(initial=1e-300)]
-        kept = np.sum((basis.T @ centred) ** 2, axis=0) / len(centred)
+        kept = np.sum((basis.T @ centred) ** 2, axis=0)
         shares: Array = np.clip(kept / np.where(variance > 0, variance, 1.0), 0.0, 1.0)
         return shares
 
@@ -51,51 +104,42 @@ def explained_section(subject: Subject, shape: tuple[int, int] | None) -> Sectio
     """What each module looks at: columns by name, or an image of the pixels."""
     every = explained_columns(subject)
     shares = every[:, :MOST_MODULES]
+    n_modules, names, title = shares.shape[1], subject.names, "What each module looks at"
     text = "How much of the variation of each {} can be read from the features of a module: {}"
     if every.shape[1] > MOST_MODULES:
         text += f" The first {MOST_MODULES} of {every.shape[1]} modules are shown."
-    summary = [_strongest(each, subject.names) for each in shares]
-    modules = module_names(shares.shape[1])
+    summary = []
+    for at in shares:
+        texts = []
+        for module, each in enumerate(at, start=1):
+            best = np.argsort(-each, kind="stable")[:3]
+            known = [f"{names[place]} ({format_number(each[place], '%', digits=2)})" for place in best]
+            texts.append(f"module {module}: {', '.join(known)}")
+        summary.append(f"Strongest columns. {'; '.join(texts)}.")
     if shape is not None:
         text = text.format("pixel", "white is all of it, black is nothing.")
-        pictures = [[[encoded(each.reshape(shape), 0.0, 1.0) for each in at]] for at in shares]
-        content = {"columns": modules, "rows": ["share"], "images": pictures, "summary": summary}
-        pixels = chart("images", "Share of each pixel", invert=False, **content)
-        return section("columns", "What each module looks at", text, [pixels])
+        content = {
+            "columns": module_names(n_modules),
+            "rows": ["share"],
+            "images": [[[encoded(each.reshape(shape), 0.0, 1.0) for each in at]] for at in shares],
+        }
+        pixels = chart("images", "Share of each pixel", invert=False, summary=summary, **content)
+        return section("columns", title, text, [pixels])
     text = text.format("column", "100% is all of it, 0% is nothing.")
     # All columns, or those in which modules or diversities differ most; best explained first.
     own = shares[subject.start]
     chosen = np.argsort(-shares.std(axis=(0, 1)) - own.std(axis=0), kind="stable")[:MOST_COLUMNS]
     chosen = chosen[np.argsort(-own[:, chosen].mean(axis=0), kind="stable")]
-    if len(chosen) < len(subject.names):
+    if len(chosen) < len(names):
         text += (
             f" The {len(chosen)} columns that differ most between modules or diversities are shown, of "
-            f"{len(subject.names):,}."
+            f"{len(names):,}."
         )
-    table = chart(
-        "matrix",
-        "Share of each column",
-        rows=[subject.names[place] for place in chosen],
-        columns=modules,
-        values=shares[:, :, chosen].transpose(0, 2, 1),
-        range=[0.0, 1.0],
-        unit="%",
-        show_values=True,
-        summary=summary,
-    )
-    return section("columns", "What each module looks at", text, [table])
-
-
-def _strongest(shares: Array, names: list[str]) -> str:
-    """The three columns of each module that it knows best."""
-    texts = []
-    for module, each in enumerate(shares, start=1):
-        best = np.argsort(-each, kind="stable")[:3]
-        listed = ", ".join(
-            f"{names[place]} ({format_number(each[place], '%', digits=2)})" for place in best
-        )
-        texts.append(f"module {module}: {listed}")
-    return f"Strongest columns. {'; '.join(texts)}."
+    values = shares[:, :, chosen].transpose(0, 2, 1)
+    rows, look = [names[place] for place in chosen], {"unit": "%", "show_values": True}
+    columns = module_names(n_modules)
+    table = matrix("Share of each column", rows, columns, values, summary=summary, **look)
+    return section("columns", title, text, [table])
 
 
 def likeness_section(subject: Subject, n_jobs: int | None) -> Section | None:
@@ -120,9 +164,8 @@ def likeness_section(subject: Subject, n_jobs: int | None) -> Section | None:
         else "There is one module only."
         for each in two_modules
     ]
-    table = {"rows": names, "columns": names, "values": pairs, "range": [0.0, 1.0], "square": True}
-    few = n_modules <= 12
-    charts = [chart("matrix", "Pairs of modules", **table, show_values=few, summary=summary)]
+    look = {"square": True, "show_values": n_modules <= 12}
+    charts = [matrix("Pairs of modules", names, names, pairs, summary=summary, **look)]
     if n_modules > 1 and len(subject.models) > 1:
         means = [each.mean(axis=1) for each in (two_modules, with_data)]
         summary = [
@@ -148,47 +191,33 @@ def density_section(subject: Subject) -> Section | None:
     places = subject.first(DENSITY_ROWS)
     rows, labels = subject.at(places), subject.labels[places]
     classes = most_frequent(labels, MOST_CLASSES)
-    stacks = [_first_modules(model, rows) for model in subject.models]
+    stacks = [
+        [np.asarray(each, dtype=float) for each in module_features(model, rows)[:DENSITY_MODULES]]
+        for model in subject.models
+    ]
     shown = _separating_feature(stacks[subject.start], labels)
-    paths = [
-        [feature_densities(each[:, shown], labels, classes, DENSITY_POINTS) for each in stack]
-        for stack in stacks
-    ]
-    names = [f"{name}, feature {shown + 1}" for name in module_names(len(paths[0]))]
-    panels = [
-        {
-            "title": name,
-            "grid": [at[module][0] for at in paths],
-            # Relative to the highest point: only the shape matters.
-            "curves": [np.round(at[module][1] / (at[module][1].max() or 1.0), 3) for at in paths],
-        }
-        for module, name in enumerate(names)
-    ]
+    names = [f"{name}, feature {shown + 1}" for name in module_names(len(stacks[0]))]
+    panels: list[dict[str, Any]] = [{"title": name, "grid": [], "curves": []} for name in names]
     summary = []
-    for diversity, at in zip(subject.diversities, paths, strict=True):
-        pairs = [
-            f"{name}: {_least_overlap(*each, classes)}" for name, each in zip(names, at, strict=True)
-        ]
+    for diversity, stack in zip(subject.diversities, stacks, strict=True):
+        pairs = []
+        for panel, features in zip(panels, stack, strict=True):
+            grid, heights = feature_densities(features[:, shown], labels, classes, DENSITY_POINTS)
+            panel["grid"].append(grid)
+            # Relative to the highest point: only the shape matters.
+            panel["curves"].append(np.round(heights / (heights.max() or 1.0), 3))
+            pairs.append(f"{panel['title']}: {_least_overlap(grid, heights, classes)}")
         summary.append(f"Best separated at diversity {diversity:g}: {'; '.join(pairs)}")
-    densities = chart(
-        "densities",
-        "Density of each class",
-        x_label="value of the feature",
-        classes=[str(label) for label in classes],
-        panels=panels,
-        summary=summary,
-    )
     text = (
         "Each panel shows the same feature of another module, the one in which modules differ most and "
         "classes lie apart. Where two curves lie apart, the feature tells the two classes apart."
     )
     if len(classes) < len(subject.classes):
         text += f" The {len(classes)} most frequent of {len(subject.classes)} classes are shown."
+    content = {"x_label": "value of the feature", "panels": panels, "summary": summary}
+    content["classes"] = [str(label) for label in classes]
+    densities = chart("densities", "Density of each class", **content)
     return section("densities", "How features separate the classes", text, [densities])
-
-
-def _first_modules(model: Any, rows: Any) -> list[Array]:
-    return [np.asarray(each, dtype=float) for each in module_features(model, rows)[:DENSITY_MODULES]]
 
 
 def _separating_feature(features: list[Array], labels: np.ndarray) -> int:

@@ -77,19 +77,15 @@ def reconstruction_section(subject: Subject, shape: tuple[int, int] | None) -> S
             [[encoded(each, low, high) for each in row] for row in np.stack(columns, axis=1)]
         )
         missed.append(float(np.mean((mean - originals) ** 2) / (np.var(originals) or 1.0)))
-    table = chart(
-        "images",
-        "Images and their reconstructions",
-        columns=["original", "mean of all", *module_names(min(subject.n_modules, MOST_MODULES))],
-        rows=captions,
-        images=pictures,
-        # Bright strokes on a black ground are drawn as ink on paper.
-        invert=bool(np.median(originals) <= low + 0.25 * (high - low)),
-        summary=[
-            f"The mean of all modules misses {format_number(each, '%', digits=2)} of their variation."
-            for each in missed
-        ],
-    )
+    summary = [
+        f"The mean of all modules misses {format_number(each, '%', digits=2)} of their variation."
+        for each in missed
+    ]
+    names = ["original", "mean of all", *module_names(min(subject.n_modules, MOST_MODULES))]
+    content = {"columns": names, "rows": captions, "images": pictures, "summary": summary}
+    # Bright strokes on a black ground are drawn as ink on paper.
+    invert = bool(np.median(originals) <= low + 0.25 * (high - low))
+    table = chart("images", "Images and their reconstructions", invert=invert, **content)
     text = (
         "The first column is the image itself, the second the mean of all modules, the others what "
         "single modules make of it from their few features. They see parts; their mean joins them."

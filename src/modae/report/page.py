@@ -18,20 +18,9 @@ from modae.display.style import PALETTE
 from modae.utils.extras import require
 
 SCRIPTS = (
-    "numbers.js",
-    "elements.js",
-    "theme.js",
-    "axes.js",
-    "overlay.js",
-    "curves.js",
-    "maps.js",
-    "shapes.js",
-    "tables.js",
-    "figures.js",
-    "sections.js",
-    "slider.js",
-    "start.js",
-)
+    "numbers.js", "elements.js", "theme.js", "axes.js", "overlay.js", "curves.js", "maps.js",
+    "shapes.js", "tables.js", "figures.js", "sections.js", "slider.js", "start.js",
+)  # fmt: skip
 """In this order: a script uses only what those before it define."""
 
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}

@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
+from modae.data.validation import take_rows
 from modae.ensembles.base import require_in_memory
 from modae.ensembles.members import module_features
 from modae.ensembles.parts import ModelParts, take_apart
@@ -97,7 +98,7 @@ class Subject:
 
     def at(self, places: Any) -> Any:
         """Some rows, in the container that they came in."""
-        return rows_at(self.rows, places)
+        return take_rows(self.rows, places)
 
     def dense_at(self, places: Any) -> Array:
         """Some rows as an array."""
@@ -113,11 +114,10 @@ def make_subject(
     X = _checked_rows(X)
     labels = _checked_labels(parts, X, y)
     places = _drawn_places(int(X.shape[0]), labels, n_samples, random_state)
-    raw = rows_at(X, places)
+    raw = take_rows(X, places)
     rows = parts.prepare(raw)
-    features = module_features(
-        parts.extractor, rows_at(rows, [0])
-    )  # refuses other columns before the work
+    # Other columns are refused here, before the work.
+    features = module_features(parts.extractor, take_rows(rows, [0]))
     own, path = parts.diversity, [parts.diversity]
     if hasattr(parts.extractor, "path"):
         asked = DIVERSITIES if diversities is None else diversities
@@ -138,12 +138,6 @@ def make_subject(
         n_modules=len(features),
         n_components=max(each.shape[1] for each in features),
     )
-
-
-def rows_at(rows: Any, places: Any) -> Any:
-    """The rows at these places, of an array, a sparse matrix or a frame."""
-    places = np.asarray(places, dtype=np.intp)
-    return rows.iloc[places] if hasattr(rows, "iloc") else rows[places]
 
 
 def most_frequent(labels: np.ndarray, most: int) -> np.ndarray:
@@ -197,12 +191,12 @@ def _checked_labels(parts: ModelParts, X: Any, y: Any) -> np.ndarray | None:
             raise ValueError(f"y has no value in row {place + 1}: leave rows without one out.")
     if parts.task == "classification":
         known = parts.ensemble.classes_.tolist()
-        unknown = [value for value in dict.fromkeys(labels.tolist()) if value not in set(known)]
-        if unknown:
-            listed = ", ".join(repr(value) for value in known[:5]) + (", ..." if len(known) > 5 else "")
+        unknown = next((each for each in dict.fromkeys(labels.tolist()) if each not in known), None)
+        if unknown is not None:
+            some = ", ".join(map(repr, known[:5])) + (", ..." if len(known) > 5 else "")
             raise ValueError(
-                f"y has the class {unknown[0]!r}, which the model does not know: its classes are "
-                f"{listed}. Give the labels that it was fitted to."
+                f"y has the class {unknown!r}, which the model does not know: its classes are "
+                f"{some}. Give the labels that it was fitted to."
             )
     numbers = labels.dtype.kind in "fiub" and bool(np.all(np.abs(labels.astype(float)) < HUGE))
     if parts.task == "regression" and not numbers:

@@ -14,9 +14,9 @@ from modae.ensembles.classifier import ModularClassifier
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.report.api import Report, sections
 from modae.report.charts import Chart, Section, curves, level, line, section
+from modae.report.errors import BAGGING, Trials, mean_and_error
 from modae.report.subject import Subject, make_subject
 from modae.report.summary import live_text
-from modae.report.trials import BAGGING, Trials, mean_and_error
 from modae.reproduction import figure2
 from modae.reproduction.claims import DIFFERS, REPRODUCED, UNCHECKED, Verdict, counts
 from modae.reproduction.figure2 import N_COMPONENTS, N_FOLDS, N_MODULES, Sweep

@@ -1,14 +1,14 @@
-"""ModuleDensityDisplay: how the features of a module tell classes apart."""
+"""A colour for each class: densities along features of modules, and regions of a classifier."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.stats import gaussian_kde
 from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from modae.display.style import (
     BAND_OPACITY,
@@ -19,11 +19,15 @@ from modae.display.style import (
     class_legend,
     open_frame,
     pyplot,
+    single_axes,
 )
 from modae.ensembles.members import module_features
 from modae.ensembles.parts import take_apart
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _FINEST = 0.02
 """Values of a class within this fraction of the range of the feature are drawn as one peak so wide."""
@@ -69,13 +73,7 @@ class ModuleDensityDisplay:
     """
 
     def __init__(
-        self,
-        *,
-        grids: ArrayLike,
-        densities: ArrayLike,
-        classes: Sequence[Any] | np.ndarray,
-        modules: Sequence[int],
-        components: Sequence[int],
+        self, *, grids: Any, densities: Any, classes: Any, modules: Any, components: Any
     ) -> None:
         self.grids, self.densities = np.asarray(grids), np.asarray(densities)
         self.classes, self.modules, self.components = list(classes), list(modules), list(components)
@@ -128,12 +126,11 @@ class ModuleDensityDisplay:
         columns = chosen_indices("modules", wanted, len(features))
         rows = chosen_indices("component", component, min(each.shape[1] for each in features))
         classes = np.unique(labels)
-
-        def panel(module: int, feature: int) -> tuple[Array, Array]:
-            values = np.asarray(features[module])[:, feature]
-            return feature_densities(values, labels, classes, n_points)
-
-        panels = [[panel(module, feature) for module in columns] for feature in rows]
+        shown = [np.asarray(features[module]) for module in columns]
+        panels = [
+            [feature_densities(each[:, row], labels, classes, n_points) for each in shown]
+            for row in rows
+        ]
         display = cls(
             grids=[[grid for grid, _ in row] for row in panels],
             densities=[[curves for _, curves in row] for row in panels],
@@ -189,13 +186,141 @@ def feature_densities(
     is_constant = high - low <= max(1e-9 * size, 1e-100)
     span = max(size, 1.0) if is_constant else high - low
     grid = np.linspace(low - _MARGIN * span, high + _MARGIN * span, n_points)
-    curves = [_density(values[labels == name], grid, _FINEST * span) for name in classes]
+    curves = []
+    for name in classes:
+        own, finest = values[labels == name], _FINEST * span
+        if np.ptp(own) < finest:  # values in one place have no spread to scale a kernel by: a fine peak
+            own = own.mean() + finest * np.array([-1.0, 1.0])
+        curves.append(gaussian_kde(own)(grid))
     return grid, np.array(curves)
 
 
-def _density(values: Array, grid: Array, finest: float) -> Array:
-    """Kernel density; values in one place have no spread to scale a kernel by, and give a fine peak."""
-    if np.ptp(values) < finest:
-        values = values.mean() + finest * np.array([-1.0, 1.0])
-    density: Array = gaussian_kde(values)(grid)
-    return density
+class DecisionRegionDisplay:
+    """Regions of the plane in which a classifier predicts each class, and the points.
+
+    The regions are those of scikit-learn's :class:`~sklearn.inspection.DecisionBoundaryDisplay`; here
+    regions, points and legend have the same colours, with two classes as with many, and also where a
+    class is never predicted.
+
+    Parameters
+    ----------
+    boundary : DecisionBoundaryDisplay
+        Its ``response`` is the number of the predicted class, from 0.
+    X : array-like of shape (n_samples, 2)
+        The points.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    classes : ndarray of shape (n_classes,)
+        Names of the classes, in the order of their numbers.
+
+    Attributes
+    ----------
+    surface_ : QuadMesh
+        The regions.
+    points_ : list of PathCollection
+        The points of each class.
+    legend_ : Legend
+    ax_ : Axes
+    figure_ : Figure
+
+    Examples
+    --------
+    >>> from modae import ModularClassifier
+    >>> from modae.display import DecisionRegionDisplay
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ModularClassifier(random_state=0).set_params(extractor__n_components=1)
+    >>> display = DecisionRegionDisplay.from_estimator(model.fit(X[:, :2], y), X[:, :2], y)
+    >>> [entry.get_text() for entry in display.legend_.get_texts()]
+    ['0', '1', '2']
+    """
+
+    def __init__(self, *, boundary: Any, X: Any, y: Any, classes: Any) -> None:
+        self.boundary = boundary
+        self.X, self.y, self.classes = np.asarray(X), column_or_1d(y), np.asarray(classes)
+        check_consistent_length(self.X, self.y)
+        unknown = np.setdiff1d(self.y, self.classes)
+        if len(unknown):
+            raise ValueError(
+                f"y must have only classes that the estimator knows, {self.classes.tolist()}, got "
+                f"{unknown.tolist()} too."
+            )
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, grid_resolution: int = 200, ax: Axes | None = None
+    ) -> Self:
+        """Draw the regions of a classifier of two features.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+        X : {array-like, dataframe} of shape (n_samples, 2)
+            The points to draw.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        grid_resolution : int, default=200
+            Points in each direction at which the classifier is asked.
+        ax : Axes or None, default=None
+            None makes a new figure.
+
+        Returns
+        -------
+        display : DecisionRegionDisplay
+        """
+        pyplot()
+        from matplotlib.figure import Figure
+        from sklearn.inspection import DecisionBoundaryDisplay
+
+        check_is_fitted(estimator)
+        if np.ndim(X) != 2 or np.shape(X)[1] != 2:
+            raise ValueError(f"X must have two features, shape (n_samples, 2), got {np.shape(X)}.")
+        first, second = getattr(X, "columns", ("first feature", "second feature"))
+        boundary = DecisionBoundaryDisplay.from_estimator(
+            estimator,
+            X,
+            grid_resolution=grid_resolution,
+            eps=_margin(np.asarray(X)),
+            response_method="predict",
+            # With a class of interest scikit-learn leaves the colours to us; predictions stay the same.
+            class_of_interest=estimator.classes_[0],
+            plot_method="pcolormesh",
+            xlabel=str(first),
+            ylabel=str(second),
+            ax=Figure().subplots(),  # nobody sees it: scikit-learn draws as it computes
+        )
+        return cls(boundary=boundary, X=X, y=y, classes=estimator.classes_).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw, into new axes or into those given.
+
+        Parameters
+        ----------
+        ax : Axes or None, default=None
+
+        Returns
+        -------
+        self
+        """
+        ax = single_axes(ax)
+        from matplotlib.colors import ListedColormap
+
+        self.ax_, self.figure_ = ax, ax.figure
+        colours = class_colours(len(self.classes))
+        scale = {"cmap": ListedColormap(colours), "vmin": -0.5, "vmax": len(colours) - 0.5}
+        look = {"alpha": BAND_OPACITY, "edgecolors": "none", "rasterized": True, "zorder": 0}
+        self.boundary.plot(plot_method="pcolormesh", ax=ax, **scale, **look)
+        self.surface_ = self.boundary.surface_
+        self.points_ = []
+        dots: dict[str, Any] = {"s": 18, "edgecolor": "white", "linewidth": 0.5}
+        for name, colour in zip(self.classes, colours, strict=True):
+            points = ax.scatter(*self.X[self.y == name].T, color=colour, label=str(name), **dots)
+            self.points_.append(points)
+        self.legend_ = class_legend(ax)
+        return self
+
+
+def _margin(points: np.ndarray) -> float:
+    """Room around the points: a tenth of the shorter side of their box that is not 0."""
+    sides = np.ptp(points, axis=0)
+    return 0.1 * float(min(sides[sides > 0.0], default=10.0))
