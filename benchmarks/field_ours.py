@@ -50,7 +50,7 @@ class SomeFamilies(BaseEstimator):
         """Search among these kinds."""
 
         class Search(type(self.search)):  # type: ignore[misc]
-            def _families(search, n_rows: int, targets: np.ndarray, weighted: bool) -> Any:  # noqa: N805
+            def _families(search, n_rows: int, targets: np.ndarray, weighted: bool) -> Any:
                 found = default_families(self.task, n_rows, targets)
                 return {name: found[name] for name in self.names}
 

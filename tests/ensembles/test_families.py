@@ -9,7 +9,7 @@ import pytest
 import sklearn
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes, load_iris, load_wine, make_friedman1
+from sklearn.datasets import load_diabetes, load_digits, load_iris, load_wine, make_friedman1
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold
@@ -156,10 +156,10 @@ def test_a_frozen_extractor_is_never_scaled():
 
 
 def test_svm_members_vote_by_decision_functions_with_a_temperature():
-    X, y = load_iris(return_X_y=True)
+    X, y = load_digits(return_X_y=True)
     for classes in (3, 2):
         rows, labels = X[y < classes], y[y < classes]
-        rows = rows + np.random.default_rng(0).normal(0, 1.0, rows.shape)
+        rows = rows + np.random.default_rng(0).normal(0, 15.0, rows.shape)
         model = ModularClassifier(estimator=SVC(), n_modules=4, n_components=2, random_state=0)
         plain = clone(model).fit(rows[::2], labels[::2])
         tuned = clone(model).set_params(calibration="cv").fit(rows[::2], labels[::2])

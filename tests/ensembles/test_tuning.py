@@ -66,7 +66,7 @@ def test_same_scores_over_diversity_and_both_sizes(digits, estimator, voting):
     extractor = LinearModularAutoencoder()
     ours, theirs = both(digits, extractor, estimator, grid, voting=voting, random_state=0)
     assert_same_scores(ours, theirs)
-    assert ours.best_score_ == theirs.best_score_
+    assert ours.best_score_ == pytest.approx(theirs.best_score_)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_fold_where_the_share_of_the_variance_needs_another_number_of_componen
         for fold, (train, test) in enumerate(folds):
             model = ModularClassifier(clone(extractor).set_params(diversity=diversity))
             score = model.fit(X[train], y[train]).score(X[test], y[test])
-            assert search.cv_results_[f"split{fold}_test_score"][place] == score
+            assert search.cv_results_[f"split{fold}_test_score"][place] == pytest.approx(score)
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, pd.DataFrame, np.float32])
@@ -186,7 +186,7 @@ def test_a_frozen_extractor_serves_all_candidates_without_a_fit(digits):
         for fold, (train, test) in enumerate(FOLDS.split(X, y)):
             model = ModularClassifier(frozen).fit(X[train], y[train])
             score = search.cv_results_[f"split{fold}_test_score"][place]
-            assert score == model.score(X[test], y[test])
+            assert score == pytest.approx(model.score(X[test], y[test]))
     best = extractor.with_params(**search.best_params_)
     np.testing.assert_array_equal(
         search.best_estimator_.extractor_.transform_modules(X), best.transform_modules(X)

@@ -163,11 +163,11 @@ def test_a_search_shows_what_it_chose_and_what_that_costs():
     ).fit(X, Y)
     results, best, figures = search.cv_results_, search.best_index_, shown(search)
     assert figures["Chosen"].endswith(f"diversity {search.best_params_['diversity']}; of 2 candidates")
-    for label, name in (("Error of the vote", "ensemble"), ("Error of one member", "individual")):
+    for label, name in (("Error of the ensemble", "ensemble"), ("Error of one member", "individual")):
         errors = [results[f"split{fold}_{name}_error"][best] for fold in range(3)]
         spread = np.std(errors, ddof=1) / np.sqrt(3)
         assert figures[label].startswith(f"{100 * np.mean(errors):.1f}% ± {100 * spread:.1f}%")
-    assert figures["Error of the vote"].endswith("over 3 folds")
+    assert figures["Error of the ensemble"].endswith("over 3 folds")
     assert figures["Members"] == "10 x NearestNeighborClassifier"
 
 

@@ -213,11 +213,16 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         self.classes_, self.class_prior_ = classes, totals / (totals.sum() or 1.0)
         self.voting_ = self.voting
         if self.voting == "auto":
-            able = (name for name, method in NEEDED.items() if _all_members_have(method, self))
-            self.voting_ = next(able, "hard")
+            able = [name for name, method in NEEDED.items() if _all_members_have(method, self)]
+            self.voting_ = able[0] if able and not self._votes_for_pairs(self.estimators_) else "hard"
         vars(self).pop("temperature_", None)
         if self.voting_ == "decision":
             self.temperature_ = 1.0 if self.calibration in (None, "cv") else float(self.calibration)
+
+    @staticmethod
+    def _votes_for_pairs(members: Sequence[Any]) -> bool:
+        """Whether one is an SVC that decides between pairs of classes, and not for each of them."""
+        return any(getattr(each, "decision_function_shape", "") == "ovo" for each in members)
 
     def _find_temperature(
         self, features: Sequence[Array], y: np.ndarray, weights: Array | None, routed: Routed
@@ -359,6 +364,11 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
                     f"voting={self.voting!r} needs members with {needed}, and {member} has none: use "
                     "voting='auto'."
                 )
+            if self.voting == "decision" and self._votes_for_pairs([member.estimator]):
+                raise ValueError(
+                    f"voting='decision' needs one number for each class, and {member} gives one for each "
+                    "pair of them: use decision_function_shape='ovr'."
+                )
 
     def _losses(self, features: Sequence[Array], y: np.ndarray) -> tuple[Array, Array, Array | None]:
         """Whether the vote errs on each row, the share of members that do, and decision functions."""
@@ -418,8 +428,6 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         def probability(rows: Indices) -> Array:
             if self.voting_ != "hard" or not _all_members_have("predict_proba", self):
                 return np.zeros((len(rows), len(self.classes_)))
-            if all(type(each) is NearestNeighborClassifier for each in self.estimators_):
-                return np.zeros((len(rows), len(self.classes_)))  # they are the votes, which tie
             some = features[:, rows] if isinstance(features, np.ndarray) else [f[rows] for f in features]
             answers = self._for_all_classes(self._ask("predict_proba", some))
             return sum(answers) / len(answers)

@@ -7,6 +7,7 @@ are frozen or of another class, and scorers that are functions, see the rows the
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
@@ -170,7 +172,9 @@ class Trials:
                 features, _ = self._features(candidate, place)
                 scale = np.mean([each.shape[1] * variance(each) for each in features[0]])
                 self.gammas[candidate] = candidate.gamma / (float(scale) or 1.0)
-        found = run_parallel(self._try, tasks, self.n_jobs, self.advance)
+        with warnings.catch_warnings():  # the chosen one will say so, when it is fitted to all rows
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = run_parallel(self._try, tasks, self.n_jobs, self.advance)
         for (candidate, place), outcome in zip(tasks, found, strict=True):
             if outcome is not None:
                 self.outcomes[candidate][place] = outcome
