@@ -73,7 +73,7 @@ def run_set(name: str, task: str, methods: list[str], keep: Path) -> dict[str, d
                 losses[test] = losses_of(found.predict(X[test]), y[test], task)
             seconds = time.perf_counter() - start
         else:
-            model = rivals.get(method) or ours(method, task, SEED)
+            model = rivals[method] if method in rivals else ours(method, task, SEED)
             losses, seconds, fitted = run_method(model, X, y, task)
             if method == OURS:
                 members = [member_of(each) for each in fitted]

@@ -366,8 +366,8 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
                 )
             if self.voting == "decision" and self._votes_for_pairs([member.estimator]):
                 raise ValueError(
-                    f"voting='decision' needs one number for each class, and {member} gives one for each "
-                    "pair of them: use decision_function_shape='ovr'."
+                    f"voting='decision' needs one number for each class, and {member} gives one for "
+                    "each pair of them: use decision_function_shape='ovr'."
                 )
 
     def _losses(self, features: Sequence[Array], y: np.ndarray) -> tuple[Array, Array, Array | None]:
