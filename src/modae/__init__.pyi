@@ -6,15 +6,15 @@ from modae import display as display
 from modae import metrics as metrics
 from modae import report as report
 from modae.ensembles.classifier import ModularClassifier as ModularClassifier
+from modae.ensembles.classifier_cv import ModularClassifierCV as ModularClassifierCV
 from modae.ensembles.neighbors import NearestNeighborClassifier as NearestNeighborClassifier
 from modae.ensembles.neighbors import NearestNeighborRegressor as NearestNeighborRegressor
 from modae.ensembles.regressor import ModularRegressor as ModularRegressor
 from modae.ensembles.regressor_cv import ModularRegressorCV as ModularRegressorCV
-from modae.ensembles.classifier_cv import ModularClassifierCV as ModularClassifierCV
 from modae.files.api import describe as describe
 from modae.files.api import load as load
 from modae.files.api import save as save
-from modae.files.errors import ModelFormatError as ModelFormatError
+from modae.files.archive import ModelFormatError as ModelFormatError
 from modae.linear.autoencoder import LinearModularAutoencoder as LinearModularAutoencoder
 from modae.linear.bagging import BaggingAutoencoder as BaggingAutoencoder
 from modae.linear.regressor import LinearModularRegressor as LinearModularRegressor

@@ -6,14 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.mutants import GOLDEN, entries_of, zipped
-from safetensors.numpy import load as load_arrays
-from safetensors.numpy import save as save_arrays
-from scipy import sparse
-
-import modae
-from files import parts
-from modae.files.archive import ARRAYS
-from modae.files.errors import ModelFormatError
 from modae.files.registry import (
     HOMES,
     layout_for,
@@ -22,6 +14,13 @@ from modae.files.registry import (
     reference_to,
     resolve,
 )
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+from scipy import sparse
+
+import modae
+from files import parts
+from modae.files.archive import ARRAYS, ModelFormatError
 from modae.files.rules import (
     Choice,
     Count,

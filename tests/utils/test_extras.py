@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from modae.files.errors import MissingExtraError as OfFiles
+from modae.files.rules import MissingExtraError as OfFiles
 from modae.utils.extras import MissingExtraError, require
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from modae import __version__
-from modae.files.archive import read_archive, read_header, write_archive
-from modae.files.errors import ModelFormatError
+from modae.files.archive import ModelFormatError, opened, read_archive, write_archive
 
 # The classes of writing and reading are imported when they are needed: ``describe`` must stay light.
 
@@ -74,9 +73,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, resumable: bool = Fals
     >>> (again.transform(X) == model.transform(X)).all()
     np.True_
     """
-    from modae.files.registry import layout_for
-    from modae.files.summary import summary_of
-    from modae.files.writing import Writer
+    from modae.files.objects import Writer, summary_of
+    from modae.files.rules import layout_for
 
     known = hasattr(estimator, "get_params") or layout_for(type(estimator)) is not None
     if isinstance(estimator, type) or not known:
@@ -132,14 +130,13 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     save : Writes the files.
     describe : What is in a file, without making the model.
     """
-    from modae.files.reading import Reader
-    from modae.files.registry import names_of
+    from modae.files.objects import Reader
 
-    names = names_of(trusted)
+    names = _names_of(trusted)
     with _named(path):
         header, arrays, members = read_archive(path)
     with _named(path, header if members else None):
-        return Reader(header, arrays, members, names).root()
+        return Reader(arrays, members, names).root(header)
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -156,8 +153,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
         columns, classes, sizes of the modules, the certificate), ``arrays`` (how many), ``bytes``,
         ``holds_rows`` and ``notes``. Only the header of the file is read.
     """
-    with _named(path):
-        header = read_header(path)
+    with _named(path), opened(path) as (_, header):
         return {
             "class": str(header["class"]),
             "modae": str(header["modae"]),
@@ -197,3 +193,18 @@ def _hint(header: dict[str, Any] | None) -> str:
 
 def _versions() -> dict[str, str]:
     return {name: version(name) for name in LIBRARIES}
+
+
+def _names_of(trusted: Iterable[str | type]) -> frozenset[str]:
+    """The full names of classes and functions that a user trusts."""
+    listed = isinstance(trusted, Iterable) and not isinstance(trusted, (str, bytes))
+    names = [
+        f"{each.__module__}.{each.__qualname__}" if hasattr(each, "__qualname__") else str(each)
+        for each in (trusted if listed else [""])
+    ]
+    if not all("." in name and all(map(str.isidentifier, name.split("."))) for name in names):
+        raise TypeError(
+            "trusted must be a list of classes, or of full names such as "
+            f'["package.module.Class"], got {trusted!r}.'
+        )
+    return frozenset(names)
