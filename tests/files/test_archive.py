@@ -115,11 +115,8 @@ def test_neither_true_nor_false(tmp_path):
     refused(zipped(entries | {ARRAYS: wrong[:8] + wrong[8:]}), tmp_path, "neither 0 nor 1")
 
 
-def test_arrays_that_are_missing_or_left_over(whole, tmp_path):
+def test_arrays_that_are_missing(whole, tmp_path):
     entries = entries_of(whole)
     values = load_arrays(entries[ARRAYS])
-    more = save_arrays(values | {"more": np.ones(3)})
-    refused(zipped(entries | {ARRAYS: more}), tmp_path, "belong to nothing")
     values.pop("0")
     refused(zipped(entries | {ARRAYS: save_arrays(values)}), tmp_path, "no array '0'")
-    refused(zipped(entries | {"members/3.skops": entries[MEMBER]}), tmp_path, "belong to nothing")

@@ -5,14 +5,12 @@ Sizes: D features, T targets, M modules, H components, K principal axes, N rows.
 
 from __future__ import annotations
 
-from typing import Any
-
 from modae.core.objective import ATTAINED, NOT_ATTAINABLE, UNDECIDED, Solution
 from modae.data.moments import Moments
 from modae.data.spectrum import KeptRows, Spectrum
 from modae.data.summary import DataSummary
 from modae.files import rules
-from modae.files.rules import Layout, Rule, Sizes, choice, count, maybe, number, numbers, record
+from modae.files.rules import Layout, Rule, choice, count, maybe, number, numbers, record
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.bagging import BaggedAxes, BaggingAutoencoder
 from modae.linear.least_squares import LeastSquares
@@ -20,12 +18,6 @@ from modae.linear.model import ROTATIONS, SOLVERS, LinearModel, Settings
 from modae.linear.regressor import LinearModularRegressor
 
 ROUND_OFF = 1e-5  # by how much a share may be outside of 0 to 1
-
-
-def components(value: Any, sizes: Sizes) -> None:
-    """H, or a share of the variance that decides it later."""
-    rule = number(maximum=1.0, above=0.0) if isinstance(value, float) else count("H")
-    rule(value, sizes)
 
 
 RECORDS: dict[type, dict[str, Rule]] = {
@@ -44,7 +36,7 @@ RECORDS: dict[type, dict[str, Rule]] = {
     },
     Settings: {
         "n_modules": count("M"),
-        "n_components": components,
+        "n_components": count("H"),
         "diversity": number(0.0, 1.0),
         "solver": choice("auto", *SOLVERS),
         "spectrum": choice("auto", "exact", "krylov"),
