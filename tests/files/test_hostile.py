@@ -63,7 +63,7 @@ def test_a_header_that_is_forged(tmp_path):
         header["objects"][0]["type"] = "os.system"
 
     def other_parameters(header):
-        header["objects"][-1]["state"]["more"] = 1
+        del header["objects"][-1]["state"]["tol"]
 
     def other_attribute(header):
         header["objects"][-1]["state"]["transform"] = 1
@@ -82,6 +82,16 @@ def test_a_header_that_is_forged(tmp_path):
     for change in changes:
         with pytest.raises(modae.ModelFormatError):
             modae.load(parts.forged(parts.extractor().fit(parts.X), tmp_path / "file", change))
+
+
+def test_a_header_that_has_lost_something(tmp_path):
+    model = modae.ModularClassifier(parts.extractor(), LogisticRegression()).fit(parts.X, parts.LABELS)
+    for name in ("root", "objects", "format"):
+        path = parts.forged(model, tmp_path / "file", lambda header, name=name: header.pop(name))
+        with pytest.raises(modae.ModelFormatError, match="damaged"):
+            modae.load(path)
+    path = parts.forged(model, tmp_path / "file", lambda header: header.pop("libraries"))
+    assert modae.load(path).n_modules_ == 2  # only messages need them
 
 
 def test_wide_labels(tmp_path):

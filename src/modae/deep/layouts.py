@@ -21,6 +21,7 @@ from modae.deep.networks import NETWORKS
 from modae.deep.options import DTYPES
 from modae.deep.regressor import ModularNetworkRegressor
 from modae.files import rules
+from modae.files.archive import require
 from modae.files.rules import (
     Layout,
     Rule,
@@ -32,7 +33,6 @@ from modae.files.rules import (
     number,
     numbers,
     record,
-    require,
 )
 
 
@@ -64,7 +64,7 @@ def memory(value: Any, sizes: Sizes) -> None:
 
 def history(value: Any, sizes: Sizes) -> None:
     """A column of floats for each quantity; the validation loss is NaN where it was not measured."""
-    each(numbers("epochs", finite=False), dict)(value, sizes)
+    each(numbers("epochs", within=None), dict)(value, sizes)
     for name, column in value.items():
         measured = column[~np.isnan(column)] if name == "valid_loss" else column
         require(np.isfinite(measured).all(), f"{name} must be finite")

@@ -16,6 +16,7 @@ from modae.ensembles.neighbors import NearestNeighborClassifier, NearestNeighbor
 from modae.ensembles.regressor import Calibration, ModularRegressor
 from modae.ensembles.regressor_cv import ModularRegressorCV
 from modae.files import rules
+from modae.files.archive import require
 from modae.files.rules import Layout, Rule, Sizes, choice, count, maybe, number, numbers, part, record
 
 FARTHEST = 1e150  # squares of distances between rows beyond it overflow float64
@@ -28,22 +29,22 @@ def targets(value: Any, sizes: Sizes) -> None:
 
 def target_shape(value: Any, sizes: Sizes) -> None:
     """() for one target, (T,) for several."""
-    rules.require(isinstance(value, tuple) and len(value) <= 1, f"{value!r:.40} is no shape of a target")
+    require(isinstance(value, tuple) and len(value) <= 1, f"{value!r:.40} is no shape of a target")
     count("T")(value[0] if value else 1, sizes)
 
 
 def results(value: Any, sizes: Sizes) -> None:
     """A table of outcomes: one entry for each candidate under every name."""
     table = isinstance(value, dict) and all(isinstance(name, str) for name in value)
-    rules.require(table and "params" in value, "must be a table")
+    require(table and "params" in value, "must be a table")
     for column in value.values():
-        rules.require(isinstance(column, (list, np.ndarray)), "must have columns")
+        require(isinstance(column, (list, np.ndarray)), "must have columns")
         count("candidates")(len(column), sizes)
 
 
 NEIGHBOR: dict[str, Rule] = {
     "nearest_": record(NearestRows),
-    "weights_": maybe(numbers("N", minimum=0.0)),
+    "weights_": maybe(numbers("N", within=number(0.0))),
 }
 
 ENSEMBLE: dict[str, Rule] = {
@@ -66,7 +67,7 @@ LAYOUTS = (
     Layout(
         NearestRows,
         {
-            "rows": numbers("N", "D", minimum=-FARTHEST, maximum=FARTHEST),
+            "rows": numbers("N", "D", within=number(-FARTHEST, FARTHEST)),
             "backend": choice("tree", "brute"),
         },
         holds_rows=True,
@@ -76,7 +77,7 @@ LAYOUTS = (
         {
             "classes_": rules.labels,
             **NEIGHBOR,
-            "targets_": numbers("N", kinds="i", minimum=0, below="C"),
+            "targets_": numbers("N", kinds="i", within=count(minimum=0, below="C")),
         },
     ),
     Layout(NearestNeighborRegressor, {**NEIGHBOR, "targets_": targets}),
@@ -85,14 +86,14 @@ LAYOUTS = (
         ModularClassifier,
         {
             "classes_": rules.labels,
-            "class_prior_": numbers("C", minimum=0.0, maximum=1.0 + 1e-9),
+            "class_prior_": numbers("C", within=number(0.0, 1.0 + 1e-9)),
             "voting_": choice("hard", "soft", "decision"),
             "temperature_": number(above=0.0),
             **ENSEMBLE,
         },
         optional={"temperature_"},
     ),
-    Layout(Calibration, {"residuals": numbers(None, "T", minimum=0.0, order=1)}),
+    Layout(Calibration, {"residuals": numbers(None, "T", within=number(0.0), order=1)}),
     Layout(
         ModularRegressor,
         {**ENSEMBLE, "_target_shape": target_shape, "calibration_": record(Calibration)},

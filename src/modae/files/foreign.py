@@ -13,6 +13,7 @@ import json
 import pickle
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from io import BytesIO
 from typing import Any
 from zipfile import ZipFile
@@ -23,18 +24,16 @@ from sklearn.base import BaseEstimator
 from sklearn.neighbors import BallTree, KDTree
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from modae.files.archive import check_entries, require, write_entries
-from modae.files.rules import import_error, layout_for, require_trusted
-from modae.utils.extras import require as require_extra
+from modae.files.archive import ModelFormatError, check_stored, require, write_entries
+from modae.files.rules import layout_for
+from modae.utils import extras
 
-skops_io = require_extra("skops.io", extra="io", purpose="Members of other libraries in files")
+skops_io = extras.require("skops.io", extra="io", purpose="Members of other libraries in files")
 
 SCHEMA = "schema.json"
-NAMES = r"schema\.json|[0-9]{1,20}\.(npy|npz)|[0-9a-f-]{1,36}\.bin"
 
 TREE = "sklearn.tree._tree.Tree"
 PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
-LEAF = -1  # the child that leaves of a tree have
 BITSET_WORDS = 8  # of 32 bits: one for each of 256 categories
 
 OPTIMIZERS = ("Adadelta", "Adagrad", "Adam", "Adamax", "AdamW", "NAdam", "RAdam", "RMSprop", "SGD")
@@ -68,15 +67,11 @@ PUBLIC = {metrics: ("_score", "_error", "_loss", "_corrcoef"), model_selection: 
 @cache
 def trusted_names() -> frozenset[str]:
     """The names of the lists above, and of trees."""
-    names = [
-        TREE,
-        PREDICTOR,
-        *(f"{module}.{name}" for module in EXTRA for name in EXTRA[module].split()),
-    ]
+    listed = {f"{module}.{name}" for module, names in EXTRA.items() for name in names.split()}
     for module, ends in PUBLIC.items():
         public = [getattr(module, name) for name in module.__all__ if name.endswith(ends)]
-        names += [f"{each.__module__}.{each.__name__}" for each in public]
-    return frozenset(names)
+        listed |= {f"{each.__module__}.{each.__name__}" for each in public}
+    return frozenset({*listed, TREE, PREDICTOR})
 
 
 class Placeholder:
@@ -128,13 +123,24 @@ def dump_member(member: Any, keep: Callable[[Any], int]) -> bytes:
 def load_member(blob: bytes, restore: Callable[[int], Any], trusted: frozenset[str]) -> Any:
     """Read an object that :func:`dump_member` wrote; ``restore`` gives what is ours by its number."""
     with ZipFile(BytesIO(blob)) as archive:
-        check_entries(archive, len(blob), NAMES)
+        check_stored(archive)
     needed = set(skops_io.get_untrusted_types(data=blob))
-    require_trusted(needed, trusted | trusted_names())
+    strange = sorted(needed - trusted - trusted_names())
+    require(
+        not strange,
+        f"The file needs {', '.join(strange)}, which modae does not know. If you trust whoever made the "
+        f"file, and this code, load it with trusted={strange}.",
+    )
     try:
         graph = skops_io.loads(blob, trusted=sorted(needed))
     except (ImportError, AttributeError) as reason:
-        raise import_error(reason) from reason
+        package = (reason.name or "").partition(".")[0]
+        if isinstance(reason, ModuleNotFoundError) and find_spec(package) is None:
+            remedy = f"The file needs the package {package}: pip install {package}"
+            raise extras.MissingExtraError(remedy) from reason
+        raise ModelFormatError(
+            f"The file needs something that the installed version of its library lacks ({reason})."
+        ) from reason
     known: set[int] = set()
 
     def with_ours(node: Any) -> Any:
@@ -160,9 +166,7 @@ def _search_tree(tree: Any, owner: Any) -> Placeholder:
     data = np.asarray(tree.data)
     arrays = (each for each in vars(owner).values() if isinstance(each, np.ndarray))
     rows = next((each for each in arrays if np.shares_memory(each, data)), data)  # stored only once
-    options = {
-        name: value for name, value in owner.effective_metric_params_.items() if value is not None
-    }
+    options = {key: each for key, each in owner.effective_metric_params_.items() if each is not None}
     options |= {"metric": owner.effective_metric_, "leaf_size": owner.leaf_size}
     return Placeholder(type(tree).__name__, rows=rows, **options)
 
@@ -176,22 +180,18 @@ def check_trees(owner: Any, known: set[int]) -> None:
     """
     if _name(owner) in (TREE, PREDICTOR):
         require(id(owner) in known, "a tree has no owner that knows its columns")
-    held = getattr(owner, "__dict__", None)
-    if not isinstance(held, dict):
-        return
+    held = getattr(owner, "__dict__", {})
     members = held.get("estimators_", ())
     members = members.ravel() if isinstance(members, np.ndarray) else members
-    found = [getattr(each, "__dict__", {}).get("tree_") for each in (owner, *members)]
+    found: list[Any] = [getattr(each, "__dict__", {}).get("tree_") for each in (owner, *members)]
     found += [predictor for each in held.get("_predictors", ()) for predictor in each]
-    for tree in found:
+    for tree in [each for each in found if _name(each) in (TREE, PREDICTOR)]:
         columns: Any = held.get("n_features_in_")
-        if _name(tree) not in (TREE, PREDICTOR):
-            continue
         require(isinstance(columns, (int, np.integer)), "a tree does not know its number of columns")
         if _name(tree) == TREE:
             require(0 < tree.node_count <= tree.capacity, "a tree has other sizes than its nodes")
             left, right, features = tree.children_left, tree.children_right, tree.feature
-            leaves, columns, deepest = left == LEAF, min(columns, tree.n_features), tree.max_depth
+            leaves, columns, deepest = left == -1, min(columns, tree.n_features), tree.max_depth
         else:
             nodes, bitsets = tree.nodes, tree.raw_left_cat_bitsets
             left, right, features = nodes["left"], nodes["right"], nodes["feature_idx"]

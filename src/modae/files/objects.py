@@ -7,13 +7,13 @@ each refers to earlier ones only. What is not ours, and no plain value, is for s
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import isfinite
 from operator import attrgetter
+from types import NoneType
 from typing import Any, TypeAlias
-from warnings import warn
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -22,8 +22,8 @@ from modae.files.archive import require
 from modae.files.rules import Layout, layout_for, layout_named
 
 Node: TypeAlias = Any
+Arrays: TypeAlias = dict[str, np.ndarray]
 
-SPARSE = ("csr_array", "csc_array", "csr_matrix", "csc_matrix")
 MAKERS = {"float": float, "tuple": tuple, "dict": dict, "dtype": np.dtype}
 LARGEST_TEXT = 1 << 31  # bytes of an array of strings, whose entries are all as long as the longest
 
@@ -40,7 +40,7 @@ class Writer:
     """Collects arrays, members and objects while a tree is made."""
 
     def __init__(self, resumable: bool = False) -> None:
-        self.arrays: dict[str, np.ndarray] = {}
+        self.arrays: Arrays = {}
         self.members: list[bytes] = []
         self.objects: list[Node] = []
         self.holds_rows = False
@@ -68,9 +68,6 @@ class Writer:
             return self._array(np.asarray(value)) | {"scalar": True}
         if isinstance(value, np.dtype):
             return {"$": "dtype", "of": value.str}
-        if kind.__name__ in SPARSE:
-            parts = {name: self._array(getattr(value, name)) for name in ("data", "indices", "indptr")}
-            return {"$": "sparse", "class": kind.__name__, "shape": value.shape, **parts}
         return {"$": "object", "at": self.keep(value)}
 
     def keep(self, whole: Any) -> int:
@@ -101,19 +98,10 @@ class Writer:
         if isinstance(whole, BaseEstimator):
             names = cls._get_param_names()
             names += [name for name in sorted(BESIDE) if name in vars(whole)]
-            # Other private attributes are scikit-learn's own affair, or follow from the fields.
-            others = [name for name in vars(whole) if name not in {*state, *names} and name[0] != "_"]
-            if cls is layout.cls:
-                lost = sorted(name for name in others if not name.endswith("_"))  # others follow too
-                if lost:
-                    warn(
-                        f"{cls.__name__} has attributes that are not part of it and that the file does "
-                        f"not hold: {', '.join(lost)}.",
-                        UserWarning,
-                        stacklevel=2,
-                    )
-                others = []
-            state |= {name: getattr(whole, name) for name in (*names, *others)}
+            # Other private attributes are scikit-learn's own affair; fitted ones of ours follow.
+            ends = "_" if cls is layout.cls else ()
+            names += [name for name in vars(whole) if name[0] != "_" and not name.endswith(ends)]
+            state |= {name: getattr(whole, name) for name in names if name not in state}
         state |= dict.fromkeys(layout.forgotten)
         state |= {} if self._resumable else dict.fromkeys(layout.resumable)
         node = {"type": layout.name} | ({} if cls is layout.cls else {"class": self.node(cls)})
@@ -143,9 +131,7 @@ class Writer:
 class Reader:
     """Makes the objects of a file, one after the other."""
 
-    def __init__(
-        self, arrays: dict[str, np.ndarray], members: list[bytes], trusted: frozenset[str]
-    ) -> None:
+    def __init__(self, arrays: Arrays, members: list[bytes], trusted: frozenset[str]) -> None:
         self._arrays, self._members, self._trusted = arrays, members, trusted
         self._made: list[Any] = []
 
@@ -167,12 +153,6 @@ class Reader:
         if kind == "array":
             values = self._array(node)
             return values[()] if node.get("scalar") else values
-        if kind == "sparse":
-            require(node["class"] in SPARSE, f"there is no sparse {node['class']!r:.40}")
-            parts = tuple(self._array(node[name]) for name in ("data", "indices", "indptr"))
-            rows = getattr(sparse, node["class"])(parts, shape=tuple(node["shape"]))
-            rows.check_format(full_check=True)  # before anything is done with it
-            return rows
         require(kind in MAKERS, f"there is no kind of value {kind!r:.40}")
         return MAKERS[kind](self.value(node["of"]))
 
@@ -193,15 +173,11 @@ class Reader:
         cls: Any = self.value(node["class"]) if "class" in node else layout.cls
         require(isinstance(cls, type) and issubclass(cls, layout.cls), f"{cls} is no {layout.name}")
         state = {name: self.value(each) for name, each in node["state"].items()}
-        fields, params, held = set(layout.fields), set(), set(state)
         is_estimator = issubclass(cls, BaseEstimator)
-        if is_estimator:
-            params = set(cls._get_param_names())
-        is_fitted = not is_estimator or not fields.isdisjoint(held)
-        missing = (params | (fields - layout.optional if is_fitted else set())) - held
-        require(not missing, f"{layout.name} must have {sorted(missing)[:1]}")
-        strange = held - params - fields - BESIDE if cls is layout.cls else set()
-        require(not strange, f"{layout.name} has no {sorted(strange)[:1]}")
+        fields, params = set(layout.fields), set(cls._get_param_names()) if is_estimator else set()
+        strange = {name for name in state.keys() - params - fields - BESIDE if hasattr(layout.cls, name)}
+        wrong = sorted(strange | (params - state.keys()))
+        require(not wrong, f"{layout.name} has other attributes: {', '.join(wrong)!s:.80}")
         for name in layout.forgotten:
             require(state[name] is None, f"{name} must be None: a file must not say where to write")
         if hasattr(cls, "__setstate__"):
@@ -209,7 +185,7 @@ class Reader:
             whole.__setstate__(state)
         else:
             whole = cls(**state)
-        if is_fitted:
+        if not is_estimator or not fields.isdisjoint(state):  # it is fitted
             layout.check(whole)
             if layout.finish is not None:
                 layout.finish(whole)
@@ -265,11 +241,10 @@ def _is_fitted(model: Any) -> bool:
     layout = layout_for(type(model))
     if layout is not None:
         return any(name in vars(model) for name in layout.fields)
-    try:
+    with suppress(NotFittedError):
         check_is_fitted(model)
-    except NotFittedError:
-        return False
-    return True
+        return True
+    return False
 
 
 def _model_summary(model: Any) -> dict[str, Any]:
@@ -297,6 +272,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
     value = value.item() if isinstance(value, np.generic) else value
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    return value if isinstance(value, float) and np.isfinite(value) else str(value)
+    plain = isinstance(value, (bool, int, str, NoneType)) or (
+        isinstance(value, float) and isfinite(value)
+    )
+    return value if plain else str(value)

@@ -8,11 +8,10 @@ run before a file is written, so what is saved can be loaded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from math import inf
 from typing import Any, TypeAlias
 
@@ -21,7 +20,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from modae.files.archive import ModelFormatError, require
-from modae.utils.extras import MissingExtraError
 
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -78,9 +76,8 @@ def number(minimum: float = -inf, maximum: float = inf, above: float = -inf) -> 
         plain = value.item() if isinstance(value, np.generic) else value
         real = isinstance(plain, (int, float)) and not isinstance(plain, bool)
         require(real and -LARGEST <= plain <= LARGEST, f"must be a finite number, got {value!r:.60}")
-        limits = f"{max(minimum, above)} to {maximum}"
         inside = minimum <= plain <= maximum and plain > above
-        require(inside, f"must be from {limits}, got {plain!r:.60}")
+        require(inside, f"must be from {max(minimum, above)} to {maximum}, got {plain!r:.60}")
 
     return check
 
@@ -97,16 +94,13 @@ def count(size: str | None = None, minimum: int = 1, below: str | None = None) -
     return check
 
 
+FINITE = number()
+
+
 def numbers(
-    *shape: str | int | None,
-    kinds: str = "f",
-    minimum: float = -inf,
-    maximum: float = inf,
-    below: str | None = None,
-    order: int = 0,
-    finite: bool = True,
+    *shape: str | int | None, kinds: str = "f", within: Rule | None = FINITE, order: int = 0
 ) -> Rule:
-    """An array of floats, or another kind, in a range; always finite, unless said otherwise.
+    """An array of floats, or of another kind, whose least and largest number keep to a rule.
 
     A shape has names of sizes, numbers, and None for a length that is free. ``order`` is 1 for numbers
     that rise along the first axis, -1 for those that fall.
@@ -120,34 +114,24 @@ def numbers(
             known = sizes.setdefault(wanted, length) if isinstance(wanted, str) else wanted
             right = ", ".join(str(sizes.get(str(side), side)) for side in shape)
             require(known in (None, length), f"must have shape ({right}), got {value.shape}")
-        require(not finite or np.isfinite(value).all(), "must have finite numbers only")
-        last = maximum if below is None else sizes[below] - 1
-        if value.size and (minimum, last) != (-inf, inf):
-            smallest, largest = float(value.min()), float(value.max())  # limits may be no float32
-            inside = not (smallest < minimum or largest > last)
-            require(inside, f"must have numbers from {minimum} to {last} only")
+        if within is not None and value.size:
+            within(value.min(), sizes)  # NaN, if there is any
+            within(value.max(), sizes)
         require(not order or (order * np.diff(value, axis=0) >= 0.0).all(), "must be in order")
 
     return check
 
 
-def rows(columns: str = "D", length: str | None = None) -> Rule:
-    """A matrix of finite floats, dense or sparse; a sparse one has indices in range."""
-
-    def check(value: Any, sizes: Sizes) -> None:
-        if not sparse.issparse(value):
-            numbers(length, columns)(value, sizes)
-            return
-        require(value.format in ("csr", "csc"), f"must be CSR or CSC, got {value.format}")
-        try:
-            value.check_format(full_check=True)
-        except ValueError as reason:
-            raise ModelFormatError(f"sparse matrix: {reason}") from None
-        numbers(None)(value.data, sizes)
-        count(length)(value.shape[0], sizes)
-        count(columns)(value.shape[1], sizes)
-
-    return check
+def rows(value: Any, sizes: Sizes) -> None:
+    """N rows of D finite floats, dense or sparse; a sparse matrix has indices in range."""
+    if not sparse.issparse(value):
+        numbers("N", "D")(value, sizes)
+        return
+    require(value.format in ("csr", "csc"), f"must be CSR or CSC, got {value.format}")
+    value.check_format(full_check=True)
+    numbers(None)(value.data, sizes)
+    count("N")(value.shape[0], sizes)
+    count("D")(value.shape[1], sizes)
 
 
 def maybe(rule: Rule) -> Rule:
@@ -182,8 +166,8 @@ def part(*methods: str, columns: str, **names: str) -> Rule:
     """A fitted estimator, ours or not, with these methods; sizes of ours may have names here."""
 
     def check(value: Any, sizes: Sizes) -> None:
-        missing = [method for method in methods if not hasattr(value, method)]
-        require(not missing, f"must have {missing}, got {type(value).__name__}")
+        able = all(hasattr(value, method) for method in methods)
+        require(able, f"must have {' and '.join(methods)}, got {type(value).__name__}")
         if hasattr(value, "n_features_in_"):
             count(columns)(value.n_features_in_, sizes)
         if hasattr(value, "classes_") and "labels" in sizes:
@@ -213,7 +197,7 @@ class Layout:
     Parameters
     ----------
     cls : type
-    fields : mapping of str to rule
+    fields : dict of str to rule
         Attributes that are stored, besides the parameters of an estimator, and the rule for each. Those
         of estimators begin with what all of them know of their columns.
     optional : set of str
@@ -233,7 +217,7 @@ class Layout:
     """
 
     cls: type
-    fields: Mapping[str, Rule]
+    fields: dict[str, Rule]
     optional: set[str] = field(default_factory=set)
     resumable: set[str] = field(default_factory=set)
     forgotten: set[str] = field(default_factory=set)
@@ -267,12 +251,11 @@ class Layout:
 HOMES = {
     "modae.deep": ("modae.deep.layouts",),
     "modae": ("modae.linear.layouts", "modae.ensembles.layouts", "modae.streaming.checkpoints"),
-    "": (),
 }
 
 
 def _home(cls: type) -> str:
-    return next(home for home in HOMES if not home or f"{cls.__module__}.".startswith(f"{home}."))
+    return next((home for home in HOMES if f"{cls.__module__}.".startswith(f"{home}.")), "")
 
 
 @cache
@@ -290,28 +273,10 @@ def layout_named(name: Any) -> Layout:
     return layout
 
 
-@cache
-def layout_for(cls: type) -> Layout | None:
-    """The layout for objects of a class, or of the nearest class above it; None for foreign classes."""
+def _layout_for(cls: type) -> Layout | None:
     found = (layouts_in(_home(base)).get(f"{_home(base)}.{base.__name__}") for base in cls.__mro__)
     return next((layout for layout in found if layout is not None and issubclass(cls, layout.cls)), None)
 
 
-def require_trusted(names: set[str], trusted: Iterable[str]) -> None:
-    """Refuse names that nobody trusts, and say what to do; nothing of them was imported or run."""
-    listed = sorted(names.difference(trusted))
-    require(
-        not listed,
-        f"The file needs {', '.join(listed)}, which modae does not know. If you trust whoever made the "
-        f"file, and this code, load it with trusted={listed}.",
-    )
-
-
-def import_error(reason: ImportError | AttributeError) -> Exception:
-    """What a failed import means: a package that is not installed, or another version of it."""
-    package = (reason.name or "").partition(".")[0]
-    if isinstance(reason, ModuleNotFoundError) and find_spec(package) is None:
-        return MissingExtraError(f"The file needs the package {package}: pip install {package}")
-    return ModelFormatError(
-        f"The file needs something that the installed version of its library does not have ({reason})."
-    )
+# The layout for objects of a class, or of the nearest class above it; None for foreign classes.
+layout_for: Callable[[Any], Layout | None] = cache(_layout_for)

@@ -10,6 +10,7 @@ from modae.data.moments import Moments
 from modae.data.spectrum import KeptRows, Spectrum
 from modae.data.summary import DataSummary
 from modae.files import rules
+from modae.files.archive import require
 from modae.files.rules import Layout, Rule, choice, count, maybe, number, numbers, record
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.bagging import BaggedAxes, BaggingAutoencoder
@@ -48,7 +49,7 @@ RECORDS: dict[type, dict[str, Rule]] = {
     Spectrum: {
         "mean": numbers("D"),
         "axes": numbers("K", "D"),
-        "eigenvalues": numbers("K", minimum=0.0, order=-1),
+        "eigenvalues": numbers("K", within=number(0.0), order=-1),
         "total_variance": number(0.0),
         "unit": number(above=0.0),
         "hidden": number(0.0),
@@ -57,7 +58,7 @@ RECORDS: dict[type, dict[str, Rule]] = {
     Solution: {
         "decoders": numbers("M", "U", "H"),
         "encoders": numbers("M", "H", "U"),
-        "shares": numbers("K", minimum=-ROUND_OFF, maximum=1.0 + ROUND_OFF),
+        "shares": numbers("K", within=number(-ROUND_OFF, 1.0 + ROUND_OFF)),
         "loss": number(),
         "reconstruction_error": number(),
         "diversity_term": number(),
@@ -73,7 +74,7 @@ RECORDS: dict[type, dict[str, Rule]] = {
         "mean": numbers("D"),
         "encoders": numbers("M", "H", "D"),
         "decoders": numbers("M", "D", "H"),
-        "eigenvalues": numbers("M", "H", minimum=0.0),
+        "eigenvalues": numbers("M", "H", within=number(0.0)),
     },
     LeastSquares: {
         "row_mean": numbers("D"),
@@ -85,7 +86,7 @@ RECORDS: dict[type, dict[str, Rule]] = {
 
 KEPT_ROWS = Layout(
     KeptRows,
-    {"rows": rules.rows("D", "N"), "weights": maybe(numbers("N", minimum=0.0))},
+    {"rows": rules.rows, "weights": maybe(numbers("N", within=number(0.0)))},
     holds_rows=True,
 )
 
@@ -135,7 +136,7 @@ REGRESSOR = Layout(
         "_model": record(LinearModel, D="T", K="K", M="M", H="H"),
         "_flat": rules.flag,
     },
-    agree=lambda model: rules.require(
+    agree=lambda model: require(
         not model._flat or len(model._base.coefficients) == 1, "several targets are not flat"
     ),
     finish=lambda model: model._publish(model._base, model._model, flat=model._flat),
