@@ -28,14 +28,13 @@ from sklearn.base import BaseEstimator
 
 import modae
 from modae.files.archive import ARRAYS, HEADER, write_entries
-from modae.files.registry import layout_for
-from modae.files.writing import is_fitted
+from modae.files.rules import layout_for
 
 GOLDEN = sorted((Path(__file__).parents[1] / "tests" / "golden").glob("*/*.modae"))
 CANARY = "canary"
 BAIT: tuple[Any, ...] = (
-    None, True, -1, 0, 10**30, 1e308, "x", [], {}, {"$": "tuple", "items": []}, {"$": "object", "at": 0},
-    {"$": "name", "value": "os:mkdir"}, {"$": "array", "name": "0"}, {"$": "float", "value": "nan"},
+    None, True, -1, 0, 10**30, 1e308, "x", [], {}, {"$": "tuple", "of": []}, {"$": "object", "at": 0},
+    {"$": "object", "at": 1}, {"$": "array", "name": "0"}, {"$": "float", "of": "nan"},
 )  # fmt: skip
 METHODS = ("transform", "score_samples", "predict", "predict_proba", "decision_function")
 
@@ -138,7 +137,7 @@ def outcome(content: bytes, use: bool, directory: str) -> str:
     except Exception as error:
         return f"loading raised {type(error).__name__}: {error!s:.150}"
     layout = layout_for(type(model))
-    fitted = isinstance(model, BaseEstimator) and is_fitted(model)
+    fitted = isinstance(model, BaseEstimator) and hasattr(model, "n_features_in_")
     if layout is not None and (fitted or not isinstance(model, BaseEstimator)):
         layout.check(model)
     try:

@@ -13,7 +13,7 @@ _HOMES = {
     "Batches": "modae.sources.batches",
     "LinearModularAutoencoder": "modae.linear.autoencoder",
     "LinearModularRegressor": "modae.linear.regressor",
-    "ModelFormatError": "modae.files.errors",
+    "ModelFormatError": "modae.files.archive",
     "ModularClassifier": "modae.ensembles.classifier",
     "ModularClassifierCV": "modae.ensembles.classifier_cv",
     "ModularRegressor": "modae.ensembles.regressor",

@@ -14,7 +14,7 @@ from modae.ensembles.regressor_cv import ModularRegressorCV as ModularRegressorC
 from modae.files.api import describe as describe
 from modae.files.api import load as load
 from modae.files.api import save as save
-from modae.files.errors import ModelFormatError as ModelFormatError
+from modae.files.archive import ModelFormatError as ModelFormatError
 from modae.linear.autoencoder import LinearModularAutoencoder as LinearModularAutoencoder
 from modae.linear.bagging import BaggingAutoencoder as BaggingAutoencoder
 from modae.linear.regressor import LinearModularRegressor as LinearModularRegressor

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 from benchmarks.mutants import entries_of, zipped
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -31,6 +31,7 @@ from modae import (
     ModularClassifier,
     ModularClassifierCV,
     ModularRegressor,
+    ModularRegressorCV,
     NearestNeighborClassifier,
     NearestNeighborRegressor,
 )
@@ -95,9 +96,8 @@ def unfitted():
         "bagging": BaggingAutoencoder(3, 2, random_state=0, n_jobs=2),
         "linear-regressor": LinearModularRegressor(3, 1, 0.4, random_state=0),
         "classifier": classifier(voting="soft", n_jobs=2),
-        "search": ModularClassifierCV(
-            extractor(), estimator=None, diversities=[0.2, 0.6], cv=2, random_state=0
-        ),
+        "search": ModularClassifierCV(extractor(), None, diversities=[0.2, 0.6], cv=2, random_state=0),
+        "regressor-search": ModularRegressorCV(extractor(), None, diversities=[0.5], cv=2),
         "regressor": regressor(aggregate="median", calibrate=0.3),
         "nearest-classifier": NearestNeighborClassifier(backend="brute", n_jobs=2),
         "nearest-regressor": NearestNeighborRegressor(backend="tree"),
@@ -108,8 +108,7 @@ def fitted(model, features=X):
     """A model of :func:`unfitted`, fitted with what it needs."""
     if isinstance(model, LinearModularRegressor):
         return model.fit(features, TARGETS)
-    is_regressor = isinstance(model, (ModularRegressor, NearestNeighborRegressor))
-    return model.fit(features, TARGET if is_regressor else LABELS)
+    return model.fit(features, TARGET if is_regressor(model) else LABELS)
 
 
 def inputs():

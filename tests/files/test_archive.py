@@ -68,9 +68,9 @@ def packed(entries, method=ZIP_STORED, twice=()):
 def test_archives_of_another_kind_are_refused(whole, tmp_path):
     entries = entries_of(whole)
     refused(packed(entries, ZIP_DEFLATED), tmp_path, "compressed or encrypted")
-    refused(packed(entries, twice=[HEADER]), tmp_path, "twice")
+    refused(packed(entries, twice=[HEADER]), tmp_path, "damaged")
     for name in ("../../x", "/etc/x", "x.pkl", "members/x.skops", "header.json2", "members/"):
-        refused(packed(entries | {name: b"x"}), tmp_path, "no place for")
+        refused(packed(entries | {name: b"x"}), tmp_path, "damaged")
     for name in (ARRAYS, MEMBER):
         refused(packed({each: entries[each] for each in entries if each != name}), tmp_path, "damaged")
     encrypted = bytearray(whole)
@@ -81,7 +81,15 @@ def test_archives_of_another_kind_are_refused(whole, tmp_path):
 def test_a_size_that_is_a_lie_is_refused(whole, tmp_path):
     last = whole.rindex(b"PK\x01\x02")
     huge = (2**31).to_bytes(4, "little")
-    refused(whole[: last + 20] + huge + huge + whole[last + 28 :], tmp_path, "larger than the file")
+    refused(whole[: last + 20] + huge + huge + whole[last + 28 :], tmp_path, "truncated or damaged")
+
+
+def test_an_entry_that_begins_before_the_file_is_refused(whole, tmp_path):
+    """The start of the directory is moved, so that all entries begin before the first byte."""
+    end = whole.rindex(b"PK\x05\x06")
+    start = int.from_bytes(whole[end + 16 : end + 20], "little")
+    moved = (start + 50).to_bytes(4, "little")
+    refused(whole[: end + 16] + moved + whole[end + 20 :], tmp_path, "outside of the file")
 
 
 def test_a_bomb_inside_a_member_is_refused(whole, tmp_path):
@@ -89,8 +97,6 @@ def test_a_bomb_inside_a_member_is_refused(whole, tmp_path):
     inner = entries_of(entries[MEMBER])
     bomb = packed({**inner, "1.npy": bytes(10**6)}, ZIP_DEFLATED)
     refused(zipped(entries | {MEMBER: bomb}), tmp_path, "compressed or encrypted")
-    strange = zipped({**inner, "../x.npy": b""})
-    refused(zipped(entries | {MEMBER: strange}), tmp_path, "no place for")
 
 
 @pytest.mark.parametrize(
@@ -115,11 +121,8 @@ def test_neither_true_nor_false(tmp_path):
     refused(zipped(entries | {ARRAYS: wrong[:8] + wrong[8:]}), tmp_path, "neither 0 nor 1")
 
 
-def test_arrays_that_are_missing_or_left_over(whole, tmp_path):
+def test_arrays_that_are_missing(whole, tmp_path):
     entries = entries_of(whole)
     values = load_arrays(entries[ARRAYS])
-    more = save_arrays(values | {"more": np.ones(3)})
-    refused(zipped(entries | {ARRAYS: more}), tmp_path, "belong to nothing")
     values.pop("0")
     refused(zipped(entries | {ARRAYS: save_arrays(values)}), tmp_path, "no array '0'")
-    refused(zipped(entries | {"members/3.skops": entries[MEMBER]}), tmp_path, "belong to nothing")

@@ -35,6 +35,7 @@ from files import parts
 from files.parts import assert_same, bytes_of, copy_of
 from modae.cli.tuning import MEMBERS, make_member
 from modae.files.foreign import trusted_names
+from modae.utils.extras import MissingExtraError
 
 X, LABELS = parts.X, parts.LABELS
 NAMES = np.array(["blue", "green", "red"])[LABELS]
@@ -226,7 +227,7 @@ def test_a_class_that_this_scikit_learn_does_not_have_is_no_damage(tmp_path):
 def test_a_package_that_is_missing_is_no_damage(tmp_path):
     old = b"sklearn.preprocessing._data"
     path = renamed(make_pipeline(StandardScaler()), tmp_path / "file", old, b"nowhere.scalers")
-    with pytest.raises(ImportError, match="pip install nowhere"):
+    with pytest.raises(MissingExtraError, match="pip install nowhere"):
         modae.load(path, trusted=["nowhere.scalers.StandardScaler"])
 
 

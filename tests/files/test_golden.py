@@ -109,6 +109,7 @@ REFUSALS = {
     ),
     "half": (lambda: whole()[: len(whole()) // 2], "truncated"),
     "a byte less": (lambda: whole()[:-1], "truncated"),
+    "older": (lambda: with_format(2), "an older modae .format 2.*fit the model and save it again"),
     "newer": (lambda: with_format(FORMAT + 1), "newer modae.*pip install --upgrade"),
     "no such format": (lambda: with_format("x"), "no format 'x'"),
     "another header": (lambda: whole().replace(b"Autoencoder", b"autoEncoder", 1), "damaged.*CRC"),

@@ -13,7 +13,7 @@ from modae.deep import ModularAutoencoder
 
 def rewritten(model, path, change):
     """The file of a model, with its parameters changed and its checksums right."""
-    return parts.forged(model, path, lambda header: change(header["objects"][-1]["parameters"]))
+    return parts.forged(model, path, lambda header: change(header["objects"][-1]["state"]))
 
 
 def test_a_file_must_not_say_where_to_write(tmp_path):
@@ -33,14 +33,15 @@ def test_a_file_must_not_say_where_to_write(tmp_path):
 @pytest.mark.parametrize(
     "node",
     [
-        {"$": "name", "value": "os:system"},
-        {"$": "name", "value": "torch.nn.modules.activation:ReLU"},
-        {"$": "view", "array": {"$": "array", "name": "0"}, "dtype": "O", "shape": [1]},
-        {"$": "objects", "items": [1], "shape": [10**9]},
+        {"$": "name", "of": "os:system"},
+        {"$": "array", "items": [1], "dtype": "f8", "shape": [1]},
+        {"$": "array", "items": [1], "dtype": "O", "shape": [10**9]},
+        {"$": "array", "items": [""], "dtype": "U1000000000", "shape": [1]},
+        {"$": "array", "name": "0", "scalar": True},
         {"$": "sparse", "class": "csr_array", "shape": [9, 9], "data": 1, "indices": 1, "indptr": 1},
-        {"$": "range", "items": [0, "x"]},
-        {"$": "dtype", "value": "O"},
-        {"$": "float", "value": "__import__('os')"},
+        {"$": "dict", "of": [0, "x"]},
+        {"$": "dtype", "of": "no dtype"},
+        {"$": "float", "of": "__import__('os')"},
         {"$": "object", "at": 0},
         {"$": "object", "at": -1},
         {"$": "pickle"},
@@ -62,30 +63,35 @@ def test_a_header_that_is_forged(tmp_path):
         header["objects"][0]["type"] = "os.system"
 
     def other_parameters(header):
-        header["objects"][-1]["parameters"]["more"] = 1
+        del header["objects"][-1]["state"]["tol"]
 
     def other_attribute(header):
         header["objects"][-1]["state"]["transform"] = 1
-
-    def extra_attribute(header):
-        header["objects"][-1]["extra"]["transform"] = 1
 
     def no_state(header):
         del header["objects"][-1]["state"]["_model"]
 
     def other_class(header):
-        header["objects"][-1]["class"] = "subprocess:Popen"
+        header["objects"][-1]["class"] = {"$": "object", "at": 0}
 
     def deep(header):
         for _ in range(900):
             header["root"] = [header["root"]]
 
-    changes = (
-        unknown_class, other_parameters, other_attribute, extra_attribute, no_state, other_class, deep,
-    )  # fmt: skip
+    changes = unknown_class, other_parameters, other_attribute, no_state, other_class, deep
     for change in changes:
         with pytest.raises(modae.ModelFormatError):
             modae.load(parts.forged(parts.extractor().fit(parts.X), tmp_path / "file", change))
+
+
+def test_a_header_that_has_lost_something(tmp_path):
+    model = modae.ModularClassifier(parts.extractor(), LogisticRegression()).fit(parts.X, parts.LABELS)
+    for name in ("root", "objects", "format"):
+        path = parts.forged(model, tmp_path / "file", lambda header, name=name: header.pop(name))
+        with pytest.raises(modae.ModelFormatError, match="damaged"):
+            modae.load(path)
+    path = parts.forged(model, tmp_path / "file", lambda header: header.pop("libraries"))
+    assert modae.load(path).n_modules_ == 2  # only messages need them
 
 
 def test_wide_labels(tmp_path):

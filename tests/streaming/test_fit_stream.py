@@ -224,7 +224,7 @@ def test_a_bar_is_drawn_on_stderr(source, capsys):
 def test_a_checkpoint_is_checked_as_any_file_is(tmp_path):
     path = tmp_path / "c"
     moments = modae.load(interrupted(path)).stream.moments
-    with pytest.raises(modae.ModelFormatError, match="fingerprint: must be a dict of strings"):
+    with pytest.raises(modae.ModelFormatError, match="fingerprint: must be a string"):
         modae.save(StreamCheckpoint(DataSummary(moments), 5, 12, {"a": 3}), path)
     with pytest.raises(modae.ModelFormatError, match="n_features"):
         modae.save(StreamCheckpoint(DataSummary(moments), 5, 11, {}), path)

@@ -4,7 +4,6 @@ import sys
 
 import pytest
 
-from modae.files.errors import MissingExtraError as OfFiles
 from modae.utils.extras import MissingExtraError, require
 
 
@@ -35,7 +34,3 @@ def test_a_broken_package_is_not_called_missing(tmp_path, monkeypatch):
     with pytest.raises(ImportError, match=r"^libbroken.so cannot be opened$") as caught:
         require("broken", extra="deep", purpose="Deep modules")
     assert not isinstance(caught.value, MissingExtraError)
-
-
-def test_files_raise_the_same_error():
-    assert OfFiles is MissingExtraError

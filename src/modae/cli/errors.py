@@ -72,7 +72,7 @@ def guard(as_json: bool = False) -> Iterator[None]:
 
 def _verdict(error: BaseException) -> tuple[int, str]:
     """The exit code for an error, and what to say."""
-    from modae.files.errors import ModelFormatError
+    from modae.files.archive import ModelFormatError
 
     text = one_line(error)
     if isinstance(error, KeyboardInterrupt):

@@ -17,36 +17,19 @@ from modae.deep.loss import AVERAGES, LOSSES
 from modae.deep.model import DTYPES, Scaling, TrainedModel, TrainingState
 from modae.deep.networks import NETWORKS
 from modae.deep.supervised import ModularNetworkClassifier, ModularNetworkRegressor
-from modae.ensembles.layouts import labels, word
+from modae.files import rules
+from modae.files.archive import require
 from modae.files.rules import (
-    Choice,
-    Count,
-    Floats,
     Layout,
-    Maybe,
-    Number,
-    Record,
     Rule,
     Sizes,
-    flag,
-    require,
-)
-from modae.linear.layouts import OPTIONAL_NAMES, known_features, summary
-
-ACTIVATIONS = (
-    "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU",
-    "LogSigmoid", "Mish", "PReLU", "ReLU", "ReLU6", "RReLU", "SELU", "SiLU", "Sigmoid", "Softplus",
-    "Softshrink", "Softsign", "Tanh", "Tanhshrink",
-)  # fmt: skip
-
-OPTIMIZERS = ("adadelta:Adadelta", "adagrad:Adagrad", "adam:Adam", "adamax:Adamax", "adamw:AdamW",
-              "nadam:NAdam", "radam:RAdam", "rmsprop:RMSprop", "sgd:SGD")  # fmt: skip
-
-# Classes of torch that a file may name as a parameter.
-SAFE_REFERENCES = frozenset(
-    {f"torch.nn.modules.activation:{name}" for name in ACTIVATIONS}
-    | {f"torch.optim.{name}" for name in OPTIMIZERS}
-    | {"torch.nn.modules.linear:Identity"}
+    choice,
+    count,
+    each,
+    maybe,
+    number,
+    numbers,
+    record,
 )
 
 
@@ -57,17 +40,6 @@ def table(rules: Mapping[str, Rule]) -> Rule:
         require(isinstance(value, dict) and set(value) == set(rules), "has other entries")
         for name, check in rules.items():
             check(value[name], sizes)
-
-    return rule
-
-
-def each(check: Rule) -> Rule:
-    """A rule: a dict with strings as keys, all entries by one rule."""
-
-    def rule(value: Any, sizes: Sizes) -> None:
-        require(isinstance(value, dict) and all(isinstance(key, str) for key in value), "must be a dict")
-        for entry in value.values():
-            check(entry, sizes)
 
     return rule
 
@@ -84,12 +56,12 @@ def memory(value: Any, sizes: Sizes) -> None:
         array(value, sizes)
         require(np.isfinite(value).all(), "must be finite")
     elif value is not None:
-        Number()(value, sizes)
+        number()(value, sizes)
 
 
 def history(value: Any, sizes: Sizes) -> None:
     """A column of floats for each quantity; the validation loss is NaN where it was not measured."""
-    each(Floats("epochs", finite=False))(value, sizes)
+    each(numbers("epochs", within=None), dict)(value, sizes)
     for name, column in value.items():
         measured = column[~np.isnan(column)] if name == "valid_loss" else column
         require(np.isfinite(measured).all(), f"{name} must be finite")
@@ -98,9 +70,9 @@ def history(value: Any, sizes: Sizes) -> None:
 def arguments(value: Any, sizes: Sizes) -> None:
     """Arguments of a network; it checks the others itself when it is made."""
     require(isinstance(value, dict) and {"n_features", "n_modules"} <= set(value), "has no sizes")
-    for name in ("n_features", "n_modules", "n_components", "n_outputs"):
-        if name in value:
-            Count("D" if name == "n_features" else None)(value[name], sizes)
+    names = {"n_features": "D", "n_modules": "M", "n_components": "H", "n_outputs": None}
+    for name in names.keys() & value:
+        count(names[name])(value[name], sizes)
 
 
 def _weights_fit_the_network(model: TrainedModel) -> None:
@@ -136,68 +108,53 @@ def _network_fits_the_estimator(estimator: DeepModules) -> None:
     require(fits, f"the network is not one of {type(estimator).__name__}")
 
 
-SCALING = Layout("modae.deep.Scaling", Scaling, {"mean": Floats("D"), "scale": Number(above=0.0)})
-
-TRAINING_STATE = Layout(
-    "modae.deep.TrainingState",
-    TrainingState,
-    {
-        "seed": Count(minimum=0),
-        "epoch": Count("epochs"),
-        "history": history,
-        "weights": each(array),
-        "best_epoch": Count(),
-        "best_weights": Maybe(each(array)),
-        "optimizer_name": word,
-        "optimizer": each(each(memory)),
-    },
-    agree=lambda state: require(state.best_epoch <= state.epoch, "there is no such epoch"),
-)
-
-OBJECTIVE: dict[str, Rule] = {
-    "diversity": Number(minimum=0.0, maximum=1.0),
-    "loss": Choice(LOSSES),
-    "average": Choice(AVERAGES),
-}
-
-TRAINED_MODEL = Layout(
-    "modae.deep.TrainedModel",
-    TrainedModel,
-    {
-        "kind": Choice(tuple(NETWORKS)),
-        "arguments": arguments,
-        "objective": table(OBJECTIVE),
-        "dtype": Choice(tuple(DTYPES)),
-        "device": word,
-        "scaling": Record(SCALING),
-        "target_scaling": Maybe(Record(SCALING, {"D": "T"})),
-        "flat": flag,
-        "n_rows": Maybe(Count()),
-        "state": Record(TRAINING_STATE),
-        "final": Maybe(table({"members": Number(), "of_mean": Number()})),
-    },
-    agree=_weights_fit_the_network,
-)
+OBJECTIVE = {"diversity": number(0.0, 1.0), "loss": choice(*LOSSES), "average": choice(*AVERAGES)}
 
 
-def _estimator(cls: type[DeepModules], **fields: Rule) -> Layout:
+def _estimator(cls: type[DeepModules], told: dict[str, str] | None = None, **fields: Rule) -> Layout:
     return Layout(
-        f"modae.deep.{cls.__name__}",
         cls,
-        {**known_features(), **fields, "_fitted": Record(TRAINED_MODEL)},
-        optional=OPTIONAL_NAMES,
+        {**fields, "_fitted": record(TrainedModel, D="D", M="M", H="H")},
         agree=_network_fits_the_estimator,
-        forgotten=frozenset({"checkpoint"}),
-        references=SAFE_REFERENCES,
-        summary=summary,
+        forgotten={"checkpoint"},
+        summary={"modules": "n_modules", "diversity": "diversity_"} | (told or {}),
     )
 
 
 LAYOUTS = (
-    SCALING,
-    TRAINING_STATE,
-    TRAINED_MODEL,
-    _estimator(ModularAutoencoder),
+    Layout(Scaling, {"mean": numbers("D"), "scale": number(above=0.0)}),
+    Layout(
+        TrainingState,
+        {
+            "seed": count(minimum=0),
+            "epoch": count("epochs"),
+            "history": history,
+            "weights": each(array, dict),
+            "best_epoch": count(),
+            "best_weights": maybe(each(array, dict)),
+            "optimizer_name": rules.text,
+            "optimizer": each(each(memory, dict), dict),
+        },
+        agree=lambda state: require(state.best_epoch <= state.epoch, "there is no such epoch"),
+    ),
+    Layout(
+        TrainedModel,
+        {
+            "kind": choice(*NETWORKS),
+            "arguments": arguments,
+            "objective": table(OBJECTIVE),
+            "dtype": choice(*DTYPES),
+            "device": rules.text,
+            "scaling": record(Scaling, D="D"),
+            "target_scaling": maybe(record(Scaling, D="T")),
+            "flat": rules.flag,
+            "n_rows": maybe(count()),
+            "state": record(TrainingState),
+            "final": maybe(table({"members": number(), "of_mean": number()})),
+        },
+        agree=_weights_fit_the_network,
+    ),
+    _estimator(ModularAutoencoder, {"components": "n_components_"}),
     _estimator(ModularNetworkRegressor),
-    _estimator(ModularNetworkClassifier, classes_=labels),
+    _estimator(ModularNetworkClassifier, classes_=rules.labels),
 )

@@ -1,8 +1,8 @@
 """Save and load models: files whose opening executes nothing.
 
 A file is a stored zip with a JSON header, our arrays as safetensors, and members of other libraries as
-skops writes them. The classes of modae are known by dotted names only, and the ``layouts.py`` of each
-folder says attribute by attribute what a file may hold, so this folder imports only ``utils``. Read
-``api``, ``archive`` (the bytes), ``rules``, ``registry``, ``writing`` and ``reading`` (our objects),
-``foreign`` and ``trees`` (those of others).
+skops writes them. The classes of modae are known by dotted names only: the ``layouts.py`` of each folder
+has a table of rules for each of its classes, which is evaluated here, so this folder imports only
+``utils``. Read ``api`` (save, load, describe), ``archive`` (the bytes), ``rules`` (what is checked),
+``objects`` (ours, and plain values) and ``foreign`` (those of others).
 """

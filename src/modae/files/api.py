@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -10,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from modae import __version__
-from modae.files.archive import read_archive, read_header, write_archive
-from modae.files.errors import ModelFormatError
+from modae.files.archive import ARRAYS, FORMAT, HEADER, MEMBER, ModelFormatError, opened, write_entries
+from modae.utils.atomic import atomic_write
 
 # The classes of writing and reading are imported when they are needed: ``describe`` must stay light.
-
-LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 ROWS_NOTE = (
     "This model contains rows of the training data (nearest neighbours, support vectors, or rows of an "
@@ -74,9 +73,10 @@ def save(estimator: Any, path: str | os.PathLike[str], *, resumable: bool = Fals
     >>> (again.transform(X) == model.transform(X)).all()
     np.True_
     """
-    from modae.files.registry import layout_for
-    from modae.files.summary import summary_of
-    from modae.files.writing import Writer
+    from safetensors.numpy import save as to_bytes
+
+    from modae.files.objects import Writer, summary_of
+    from modae.files.rules import layout_for
 
     known = hasattr(estimator, "get_params") or layout_for(type(estimator)) is not None
     if isinstance(estimator, type) or not known:
@@ -86,6 +86,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, resumable: bool = Fals
     writer = Writer(resumable)
     root = writer.node(estimator)
     header = {
+        "format": FORMAT,
         "modae": __version__,
         "libraries": _versions(),
         "class": type(estimator).__name__,
@@ -95,7 +96,11 @@ def save(estimator: Any, path: str | os.PathLike[str], *, resumable: bool = Fals
         "root": root,
         "objects": writer.objects,
     }
-    write_archive(Path(path).expanduser(), header, writer.arrays, writer.members)
+    text = json.dumps(header, allow_nan=False, separators=(",", ":"))
+    entries = {HEADER: text.encode(), ARRAYS: to_bytes(writer.arrays)}
+    entries |= {MEMBER.format(place): member for place, member in enumerate(writer.members)}
+    with atomic_write(Path(path).expanduser()) as file:
+        write_entries(file, entries)
 
 
 def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) -> Any:
@@ -132,14 +137,16 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     save : Writes the files.
     describe : What is in a file, without making the model.
     """
-    from modae.files.reading import Reader
-    from modae.files.registry import names_of
+    from safetensors.numpy import load as from_bytes
 
-    names = names_of(trusted)
-    with _named(path):
-        header, arrays, members = read_archive(path)
-    with _named(path, header if members else None):
-        return Reader(header, arrays, members, names).root()
+    from modae.files.objects import Reader
+
+    names = _names_of(trusted)
+    with _named(path), opened(path) as (archive, header):
+        arrays, count = from_bytes(archive.read(ARRAYS)), len(archive.namelist()) - 2
+        members = [archive.read(MEMBER.format(place)) for place in range(count)]
+    with _named(path, header.get("libraries") if members else None):
+        return Reader(arrays, members, names).root(header)
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -156,8 +163,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
         columns, classes, sizes of the modules, the certificate), ``arrays`` (how many), ``bytes``,
         ``holds_rows`` and ``notes``. Only the header of the file is read.
     """
-    with _named(path):
-        header = read_header(path)
+    with _named(path), opened(path) as (_, header):
         return {
             "class": str(header["class"]),
             "modae": str(header["modae"]),
@@ -171,29 +177,36 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 @contextmanager
-def _named(path: str | os.PathLike[str], header: dict[str, Any] | None = None) -> Iterator[None]:
+def _named(path: str | os.PathLike[str], written: dict[str, str] | None = None) -> Iterator[None]:
     """One kind of error for every bad file, with its path; what is not the file's fault goes through."""
     try:
         yield
     except (MemoryError, OSError, ImportError):
         raise
-    except ModelFormatError as reason:
-        raise type(reason)(f"{os.fspath(path)}: {reason}{_hint(header)}") from reason.__cause__
     except Exception as reason:
-        raise ModelFormatError(
-            f"{os.fspath(path)}: the file is damaged, or was not written by modae "
-            f"({type(reason).__name__}: {reason!s:.200}).{_hint(header)}"
-        ) from reason
-
-
-def _hint(header: dict[str, Any] | None) -> str:
-    """Members of other libraries are bound to their versions."""
-    written = _versions() if header is None else header.get("libraries")
-    if written == _versions() or not isinstance(written, dict):
-        return ""
-    listed = ", ".join(f"{name} {number}" for name, number in written.items())
-    return f" It was written with {listed!s:.200}; with those versions it may load."
+        said = f"The file is damaged, or not one of modae ({type(reason).__name__}: {reason!s:.200})."
+        if isinstance(reason, ModelFormatError):
+            said = str(reason)
+        if isinstance(written, dict) and written != _versions():  # to which members are bound
+            listed = ", ".join(f"{name} {number}" for name, number in written.items())
+            said += f" It was written with {listed!s:.200}; with those versions it may load."
+        raise ModelFormatError(f"{os.fspath(path)}: {said}") from reason
 
 
 def _versions() -> dict[str, str]:
-    return {name: version(name) for name in LIBRARIES}
+    return {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
+
+
+def _names_of(trusted: Iterable[str | type]) -> frozenset[str]:
+    """The full names of classes and functions that a user trusts."""
+    listed = trusted if isinstance(trusted, Iterable) and not isinstance(trusted, str) else [""]
+    names = [
+        f"{each.__module__}.{each.__qualname__}" if hasattr(each, "__qualname__") else str(each)
+        for each in listed
+    ]
+    if not all("." in name and all(map(str.isidentifier, name.split("."))) for name in names):
+        raise TypeError(
+            "trusted must be a list of classes, or of full names such as "
+            f'["package.module.Class"], got {trusted!r}.'
+        )
+    return frozenset(names)

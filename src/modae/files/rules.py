@@ -1,260 +1,282 @@
-"""Rules for what a file may hold: every number, text and array is checked before anybody uses it.
+"""What a file may hold: a table of rules for each class, and which classes and names are known.
 
-A layout lists the attributes of a class with a rule for each. Rules of one object share a table of
-sizes: ``Floats("K", "D")`` says that an array has K rows and D columns, and the first array that is met
-decides what K and D are. The same rules run before a file is written, so what is saved can be loaded.
+A layout lists the attributes of a class with a rule for each: every number, text and array is checked
+before anybody uses it. Rules of one object share a table of sizes: ``numbers("K", "D")`` says that an
+array has K rows and D columns, and the first array that is met decides what K and D are. The same rules
+run before a file is written, so what is saved can be loaded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import isfinite
+from functools import cache
+from importlib import import_module
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
-from modae.files.errors import ModelFormatError
-from modae.files.errors import require as require
+from modae.files.archive import ModelFormatError, require
 
 LARGEST = float(np.finfo(np.float64).max)
 
-Sizes: TypeAlias = dict[str, int]
+Sizes: TypeAlias = dict[str, Any]
 
 # Raises ModelFormatError for a value that breaks it.
 Rule: TypeAlias = Callable[[Any, Sizes], None]
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How objects of one class are stored.
-
-    Parameters
-    ----------
-    name : str
-        By which files know the class; it outlives a move of the code.
-    cls : type
-    fields : mapping of str to rule
-        Attributes that are stored, besides the parameters of an estimator, and the rule for each.
-    optional : frozenset of str
-        Fields that may be absent.
-    agree : callable
-        A last check of the whole object, when each field has passed.
-    take : callable
-        The fields of an object as a dict, if they are not simply its attributes; the second argument
-        says whether what ``partial_fit`` needs to go on is wanted too.
-    make : callable
-        An object from class and fields; for an estimator, which has its parameters already, in place.
-    forgotten : frozenset of str
-        Parameters that are stored as None.
-    references : frozenset of str
-        Classes and functions ``module:name`` of other libraries that parameters may be.
-    summary : callable
-        What ``describe`` tells of a fitted object: a dict of plain values.
-    holds_rows : bool
-        Whether it holds rows of the training data.
-    """
-
-    name: str
-    cls: type
-    fields: Mapping[str, Rule]
-    optional: frozenset[str] = frozenset()
-    agree: Callable[[Any], None] = lambda whole: None
-    take: Callable[[Any, bool], dict[str, Any]] | None = None
-    make: Callable[..., Any] | None = None
-    forgotten: frozenset[str] = frozenset()
-    references: frozenset[str] = frozenset()
-    summary: Callable[[Any], dict[str, Any]] = lambda whole: {}
-    holds_rows: bool = False
-
-    def check(self, whole: Any, sizes: Sizes | None = None, state: dict[str, Any] | None = None) -> None:
-        """Every field by its rule, with sizes that agree, then the whole."""
-        sizes = {} if sizes is None else sizes
-        state = self.state_of(whole) if state is None else state
-        for name, rule in self.fields.items():
-            if name not in state:
-                require(name in self.optional, f"{self.name} has no {name}")
-                continue
-            try:
-                rule(state[name], sizes)
-            except ModelFormatError as reason:
-                raise ModelFormatError(f"{self.name}.{name}: {reason}") from None
-        self.agree(whole)
-
-    def state_of(self, whole: Any, resumable: bool = True) -> dict[str, Any]:
-        """The fields that are there."""
-        if self.take is not None:
-            return self.take(whole, resumable)
-        return {name: getattr(whole, name) for name in self.fields if hasattr(whole, name)}
 
 
 def anything(value: Any, sizes: Sizes) -> None:
     """Whatever could be read: for things that are shown, and not computed with."""
 
 
-def flag(value: Any, sizes: Sizes) -> None:
-    """True or False."""
-    require(isinstance(value, bool), f"must be True or False, got {value!r:.60}")
+def text(value: Any, sizes: Sizes) -> None:
+    """A string."""
+    require(isinstance(value, str), f"must be a string, got {type(value).__name__}")
 
 
-def precision(value: Any, sizes: Sizes) -> None:
-    """float32 or float64."""
-    known = isinstance(value, np.dtype) and value in (np.dtype("f4"), np.dtype("f8"))
-    require(known, f"must be float32 or float64, got {value!r:.60}")
+def labels(value: Any, sizes: Sizes) -> None:
+    """C different labels in order: numbers, strings, dates, or objects that can be compared."""
+    one_axis = isinstance(value, np.ndarray) and value.ndim == 1 and len(value) > 0
+    require(one_axis and value.dtype.kind in "fiubUOMm", "must be numbers, strings or dates")
+    plain = value.dtype != object or all(isinstance(each, (str, int, float)) for each in value)
+    require(plain and (value[:-1] < value[1:]).all(), "labels must differ and be in order")
+    count("C")(len(value), sizes)
+    sizes["labels"] = value
 
 
-@dataclass(frozen=True)
-class Choice:
-    """One of a few values."""
-
-    values: tuple[Any, ...]
-
-    def __call__(self, value: Any, sizes: Sizes) -> None:
-        """Check a value."""
-        known = isinstance(value, (str, type(None))) and value in self.values
-        require(known, f"must be one of {self.values}, got {value!r:.60}")
+def feature_names(value: Any, sizes: Sizes) -> None:
+    """One name for each of D features."""
+    named = isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype == object
+    require(named and all(isinstance(name, str) for name in value), "must be an array of strings")
+    count("D")(len(value), sizes)
 
 
-@dataclass(frozen=True)
-class Number:
+def choice(*values: Any) -> Rule:
+    """One of a few values, of the same type."""
+
+    def check(value: Any, sizes: Sizes) -> None:
+        known = any(type(value) is type(each) and value == each for each in values)
+        require(known, f"must be one of {values}, got {value!r:.60}")
+
+    return check
+
+
+flag = choice(True, False)
+precision = choice(np.dtype(np.float32), np.dtype(np.float64))
+
+
+def number(minimum: float = -inf, maximum: float = inf, above: float = -inf) -> Rule:
     """A finite number in a range."""
 
-    minimum: float = -np.inf
-    maximum: float = np.inf
-    above: float = -np.inf
+    def check(value: Any, sizes: Sizes) -> None:
+        plain = value.item() if isinstance(value, np.generic) else value
+        real = isinstance(plain, (int, float)) and not isinstance(plain, bool)
+        require(real and -LARGEST <= plain <= LARGEST, f"must be a finite number, got {value!r:.60}")
+        inside = minimum <= plain <= maximum and plain > above
+        require(inside, f"must be from {max(minimum, above)} to {maximum}, got {plain!r:.60}")
 
-    def __call__(self, value: Any, sizes: Sizes) -> None:
-        """Check a value."""
-        real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-        # A whole number may be too large to become a float.
-        finite = real and (abs(value) <= LARGEST if isinstance(value, int) else isfinite(value))
-        require(finite, f"must be a finite number, got {value!r:.60}")
-        inside = self.minimum <= value <= self.maximum and value > self.above
-        limits = f"{max(self.minimum, self.above)} to {self.maximum}"
-        require(inside, f"must be from {limits}, got {value!r:.60}")
+    return check
 
 
-@dataclass(frozen=True)
-class Count:
-    """A whole number in a range, which may be a size that arrays have too."""
+def count(size: str | None = None, minimum: int = 1, below: str | None = None) -> Rule:
+    """A whole number, which may be a size that arrays have too, or below one."""
 
-    size: str | None = None
-    minimum: int = 1
-    maximum: int = 2**53
+    def check(value: Any, sizes: Sizes) -> None:
+        require(isinstance(value, (int, np.integer)), f"must be an integer, got {value!r:.60}")
+        number(minimum, 2**53 if below is None else sizes[below] - 1)(value, sizes)
+        known = value if size is None else sizes.setdefault(size, int(value))
+        require(known == value, f"must be {known}, got {value}")
 
-    def __call__(self, value: Any, sizes: Sizes) -> None:
-        """Check a value."""
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        inside = whole and self.minimum <= value <= self.maximum
-        require(inside, f"must be an integer of at least {self.minimum}, got {value!r:.60}")
-        if self.size is not None:
-            known = sizes.setdefault(self.size, int(value))
-            require(known == value, f"must be {known}, got {value}")
+    return check
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """An array of numbers with a shape, a kind, a range; always finite, unless said otherwise.
+FINITE = number()
 
-    A shape has names of sizes, numbers, and None for a length that is free.
+
+def numbers(
+    *shape: str | int | None, kinds: str = "f", within: Rule | None = FINITE, order: int = 0
+) -> Rule:
+    """An array of floats, or of another kind, whose least and largest number keep to a rule.
+
+    A shape has names of sizes, numbers, and None for a length that is free. ``order`` is 1 for numbers
+    that rise along the first axis, -1 for those that fall.
     """
 
-    shape: tuple[str | int | None, ...]
-    kinds: str = "f"
-    minimum: float = -np.inf
-    maximum: float = np.inf
-    falling: bool = False
-    finite: bool = True
-
-    def __call__(self, value: Any, sizes: Sizes) -> None:
-        """Check a value."""
+    def check(value: Any, sizes: Sizes) -> None:
         require(isinstance(value, np.ndarray), f"must be an array, got {type(value).__name__}")
-        require(value.dtype.kind in self.kinds, f"must not have dtype {value.dtype}")
-        self._check_shape(value.shape, sizes)
-        require(not self.finite or np.isfinite(value).all(), "must have finite numbers only")
-        if value.size and (self.minimum, self.maximum) != (-np.inf, np.inf):
-            smallest, largest = float(value.min()), float(value.max())  # limits may be no float32
-            inside = not (smallest < self.minimum or largest > self.maximum)
-            require(inside, f"must have numbers from {self.minimum} to {self.maximum} only")
-        require(not self.falling or (np.diff(value) <= 0.0).all(), "must fall")
-
-    def _check_shape(self, shape: tuple[int, ...], sizes: Sizes) -> None:
-        require(len(shape) == len(self.shape), f"must have {len(self.shape)} axes, got shape {shape}")
-        for wanted, length in zip(self.shape, shape, strict=True):
+        require(value.dtype.kind in kinds, f"must not have dtype {value.dtype}")
+        require(value.ndim == len(shape), f"must have {len(shape)} axes, got shape {value.shape}")
+        for wanted, length in zip(shape, value.shape, strict=True):
             known = sizes.setdefault(wanted, length) if isinstance(wanted, str) else wanted
-            right = ", ".join(str(sizes.get(str(side), side)) for side in self.shape)
-            require(known in (None, length), f"must have shape ({right}), got {shape}")
+            right = ", ".join(str(sizes.get(str(side), side)) for side in shape)
+            require(known in (None, length), f"must have shape ({right}), got {value.shape}")
+        if within is not None and value.size:
+            within(value.min(), sizes)  # NaN, if there is any
+            within(value.max(), sizes)
+        require(not order or (order * np.diff(value, axis=0) >= 0.0).all(), "must be in order")
+
+    return check
 
 
-def Floats(*shape: str | int | None, **limits: Any) -> Numbers:  # noqa: N802
-    """An array of finite floats."""
-    return Numbers(shape, "f", **limits)
+def rows(value: Any, sizes: Sizes) -> None:
+    """N rows of D finite floats, dense or sparse; a sparse matrix has indices in range."""
+    if not sparse.issparse(value):
+        numbers("N", "D")(value, sizes)
+        return
+    require(value.format in ("csr", "csc"), f"must be CSR or CSC, got {value.format}")
+    value.check_format(full_check=True)
+    numbers(None)(value.data, sizes)
+    count("N")(value.shape[0], sizes)
+    count("D")(value.shape[1], sizes)
 
 
-@dataclass(frozen=True)
-class Rows:
-    """A matrix of finite floats with D columns, dense or sparse; a sparse one has indices in range."""
-
-    columns: str = "D"
-
-    def __call__(self, value: Any, sizes: Sizes) -> None:
-        """Check a value."""
-        if not sparse.issparse(value):
-            Floats(None, self.columns)(value, sizes)
-            return
-        require(value.format in ("csr", "csc"), f"must be CSR or CSC, got {value.format}")
-        try:
-            value.check_format(full_check=True)
-        except ValueError as reason:
-            raise ModelFormatError(f"sparse matrix: {reason}") from None
-        Floats(None)(value.data, sizes)
-        Count(self.columns)(value.shape[1], sizes)
-
-
-@dataclass(frozen=True)
-class Record:
-    """An object with a layout of its own; its sizes may have other names there."""
-
-    layout: Layout
-    sizes: Mapping[str, str] = field(default_factory=dict)
-
-    def __call__(self, value: Any, sizes: Sizes) -> None:
-        """Check a value."""
-        right = type(value) is self.layout.cls
-        require(right, f"must be {self.layout.name}, got {type(value).__name__}")
-        if not self.sizes:
-            self.layout.check(value, sizes)
-            return
-        inner = {there: sizes[here] for there, here in self.sizes.items() if here in sizes}
-        self.layout.check(value, inner)
-        sizes.update({here: inner[there] for there, here in self.sizes.items() if there in inner})
-
-
-@dataclass(frozen=True)
-class Maybe:
+def maybe(rule: Rule) -> Rule:
     """None, or what another rule says."""
-
-    rule: Rule
-
-    def __call__(self, value: Any, sizes: Sizes) -> None:
-        """Check a value."""
-        if value is not None:
-            self.rule(value, sizes)
+    return lambda value, sizes: None if value is None else rule(value, sizes)
 
 
-@dataclass(frozen=True)
-class Each:
-    """A list or tuple of values that keep to one rule, of a size that arrays may have too."""
+def each(rule: Rule, kind: type = tuple, size: str | None = None) -> Rule:
+    """A list, a tuple, or a dict with strings as keys, whose values keep to one rule."""
 
-    rule: Rule
-    kind: type = tuple
-    size: str | None = None
+    def check(value: Any, sizes: Sizes) -> None:
+        require(type(value) is kind, f"must be a {kind.__name__}, got {type(value).__name__}")
+        count(size, minimum=0)(len(value), sizes)
+        for entry in value.values() if kind is dict else value:
+            rule(entry, sizes)
+        require(kind is not dict or all(isinstance(key, str) for key in value), "has other keys")
 
-    def __call__(self, value: Any, sizes: Sizes) -> None:
-        """Check a value."""
-        require(type(value) is self.kind, f"must be a {self.kind.__name__}, got {type(value).__name__}")
-        if self.size is not None:
-            Count(self.size)(len(value), sizes)
-        for each in value:
-            self.rule(each, sizes)
+    return check
+
+
+def record(cls: type, **names: str) -> Rule:
+    """An object of one of our classes, checked by its layout; its sizes may have other names there."""
+
+    def check(value: Any, sizes: Sizes) -> None:
+        require(type(value) is cls, f"must be {cls.__name__}, got {type(value).__name__}")
+        _check_inside(value, sizes, names)
+
+    return check
+
+
+def part(*methods: str, columns: str, **names: str) -> Rule:
+    """A fitted estimator, ours or not, with these methods; sizes of ours may have names here."""
+
+    def check(value: Any, sizes: Sizes) -> None:
+        able = all(hasattr(value, method) for method in methods)
+        require(able, f"must have {' and '.join(methods)}, got {type(value).__name__}")
+        if hasattr(value, "n_features_in_"):
+            count(columns)(value.n_features_in_, sizes)
+        if hasattr(value, "classes_") and "labels" in sizes:
+            require(np.isin(value.classes_, sizes["labels"]).all(), "it knows other classes")
+        if names and layout_for(type(value)) is not None:
+            _check_inside(value, sizes, names)
+
+    return check
+
+
+def _check_inside(value: Any, sizes: Sizes, names: Mapping[str, str]) -> None:
+    """Check an object by its layout, with the sizes that have a name there; by default all of them."""
+    inner = {there: sizes[here] for there, here in names.items() if here in sizes} if names else sizes
+    layout = layout_for(type(value))
+    assert layout is not None
+    layout.check(value, inner)
+    sizes.update({here: inner[there] for there, here in names.items() if there in inner})
+
+
+COLUMNS: dict[str, Rule] = {"n_features_in_": count("D"), "feature_names_in_": feature_names}
+
+
+@dataclass(eq=False)
+class Layout:
+    """How objects of one class are stored.
+
+    Parameters
+    ----------
+    cls : type
+    fields : dict of str to rule
+        Attributes that are stored, besides the parameters of an estimator, and the rule for each. Those
+        of estimators begin with what all of them know of their columns.
+    optional : set of str
+        Fields that may be absent.
+    resumable : set of str
+        Fields that are stored only if ``partial_fit`` shall go on, otherwise as None.
+    forgotten : set of str
+        Parameters that are stored as None.
+    agree : callable
+        A last check of the whole object, when each field has passed.
+    finish : callable
+        Makes what follows from the fields, when all is checked.
+    summary : mapping of str to str
+        What ``describe`` tells of a fitted object, and the attribute where it is.
+    holds_rows : bool
+        Whether it holds rows of the training data.
+    """
+
+    cls: type
+    fields: dict[str, Rule]
+    optional: set[str] = field(default_factory=set)
+    resumable: set[str] = field(default_factory=set)
+    forgotten: set[str] = field(default_factory=set)
+    agree: Callable[[Any], None] | None = None
+    finish: Callable[[Any], None] | None = None
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    holds_rows: bool = False
+
+    def __post_init__(self) -> None:
+        self.name = f"{_home(self.cls)}.{self.cls.__name__}"
+        if issubclass(self.cls, BaseEstimator):
+            self.fields, self.optional = COLUMNS | self.fields, {"feature_names_in_", *self.optional}
+
+    def check(self, whole: Any, sizes: Sizes | None = None) -> None:
+        """Every field by its rule, with sizes that agree, then the whole."""
+        sizes = {} if sizes is None else sizes
+        for name, rule in self.fields.items():
+            if not hasattr(whole, name):
+                require(name in self.optional, f"{self.name} has no {name}")
+                continue
+            try:
+                rule(getattr(whole, name), sizes)
+            except ModelFormatError as reason:
+                raise ModelFormatError(f"{self.name}.{name}: {reason}") from None
+        if self.agree is not None:
+            self.agree(whole)
+
+
+# The beginning of a name -> the modules with its layouts, imported when such a name is met, so that a
+# linear model needs no torch; by name, because layouts are written in later layers.
+HOMES = {
+    "modae.deep": ("modae.deep.layouts",),
+    "modae": ("modae.linear.layouts", "modae.ensembles.layouts", "modae.streaming.checkpoints"),
+}
+
+
+def _home(cls: type) -> str:
+    return next((home for home in HOMES if f"{cls.__module__}.".startswith(f"{home}.")), "")
+
+
+@cache
+def layouts_in(home: str) -> dict[str, Layout]:
+    """The layouts of a part of the library, by the names that files use."""
+    layouts = (import_module(module).LAYOUTS for module in HOMES.get(home, ()))
+    return {layout.name: layout for some in layouts for layout in some}
+
+
+def layout_named(name: Any) -> Layout:
+    """The layout of a class, by the name that files use; it outlives a move of the code."""
+    layout = layouts_in(name.rpartition(".")[0]).get(name) if isinstance(name, str) else None
+    if layout is None:
+        raise ModelFormatError(f"modae has no class {name!r:.80}: the file is newer, or damaged.")
+    return layout
+
+
+def _layout_for(cls: type) -> Layout | None:
+    found = (layouts_in(_home(base)).get(f"{_home(base)}.{base.__name__}") for base in cls.__mro__)
+    return next((layout for layout in found if layout is not None and issubclass(cls, layout.cls)), None)
+
+
+# The layout for objects of a class, or of the nearest class above it; None for foreign classes.
+layout_for: Callable[[Any], Layout | None] = cache(_layout_for)

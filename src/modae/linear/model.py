@@ -193,12 +193,12 @@ class LinearModel:
         """Variances along the kept axes, (K,)."""
         return read_only(self.spectrum.eigenvalues * self.spectrum.variance_unit)
 
-    @property
+    @cached_property
     def total_variance(self) -> float:
         """Variance of the data in all directions."""
         return self.spectrum.total_variance * self.spectrum.variance_unit
 
-    @property
+    @cached_property
     def certified(self) -> bool:
         """The gap is closed, or proven to be there at the optimum and descent on it came to an end."""
         solution = self.solution

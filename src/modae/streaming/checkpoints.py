@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from modae.data.summary import DataSummary
-from modae.files.rules import Count, Layout, Record, Sizes, require
-from modae.linear.layouts import STREAM
+from modae.files.rules import Layout, count, each, record, text
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,22 +29,15 @@ class StreamCheckpoint:
     fingerprint: dict[str, str]
 
 
-def texts(value: Any, sizes: Sizes) -> None:
-    """A dict of strings."""
-    known = isinstance(value, dict) and {type(text) for pair in value.items() for text in pair} == {str}
-    require(known, "must be a dict of strings")
-
-
-CHECKPOINT = Layout(
-    "modae.StreamCheckpoint",
-    StreamCheckpoint,
-    {
-        "stream": Record(STREAM),
-        "n_rows": Count(minimum=0),
-        "n_features": Count("D"),
-        "fingerprint": texts,
-    },
-    summary=lambda checkpoint: {"rows": checkpoint.n_rows, "features": checkpoint.n_features},
+LAYOUTS = (
+    Layout(
+        StreamCheckpoint,
+        {
+            "stream": record(DataSummary),
+            "n_rows": count(minimum=0),
+            "n_features": count("D"),
+            "fingerprint": each(text, dict),
+        },
+        summary={"rows": "n_rows", "features": "n_features"},
+    ),
 )
-
-LAYOUTS = (CHECKPOINT,)
