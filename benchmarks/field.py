@@ -56,6 +56,8 @@ def run_method(
 def run_set(name: str, task: str, methods: list[str], keep: Path) -> dict[str, dict[str, Any]]:
     """All methods on one set; what is in the folder is not computed again."""
     X, y = (CLASSIFICATION if task == "classification" else REGRESSION)[name]()
+    if task == "classification":
+        y = np.unique(y, return_inverse=True)[1]
     rivals = classifiers(SEED) if task == "classification" else regressors(SEED)
     results: dict[str, dict[str, Any]] = {}
     members: list[Any] = []

@@ -12,6 +12,7 @@ from sklearn.base import (
     TransformerMixin,
     clone,
     is_classifier,
+    is_regressor,
 )
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
@@ -62,7 +63,7 @@ class RelativeWidth(BaseEstimator):
     def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
         """Fit the SVM; targets of a regression are standardised."""
         width = self.gamma / (X.shape[1] * (X.var() or 1.0))
-        self.mean_, self.spread_ = (y.mean(), y.std() or 1.0) if y.dtype.kind == "f" else (0.0, None)
+        self.mean_, self.spread_ = (y.mean(), y.std() or 1.0) if is_regressor(self) else (0.0, None)
         y = y if self.spread_ is None else (y - self.mean_) / self.spread_
         self.svm_ = clone(self.svm).set_params(gamma=width, C=self.C).fit(X, y)
         return self

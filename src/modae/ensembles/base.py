@@ -237,7 +237,7 @@ class ModularEnsemble(EnsembleParameters):
         for_extractor, for_members = two_generators(self.random_state)
         extractor = self._new_extractor(for_extractor)
         if type(extractor) is LinearModularAutoencoder:  # others may change what fit does
-            features = extractor.fit_transform_modules(X, y, **routed["extractor"].fit)
+            features: Any = extractor.fit_transform_modules(X, y, **routed["extractor"].fit)
         else:
             extractor = extractor.fit(X, y, **routed["extractor"].fit)
             features = module_features(extractor, X)
@@ -263,7 +263,7 @@ class ModularEnsemble(EnsembleParameters):
     def _keep_columns(self, X: Any, extractor: Any) -> None:
         """Number and names of the columns, as the extractor found them if it is one that tells."""
         for name in ("n_features_in_", "feature_names_in_"):
-            vars(self).pop(name, None)  # of an earlier fit
+            self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(extractor, name):
                 setattr(self, name, getattr(extractor, name))
         if not hasattr(extractor, "n_features_in_"):

@@ -215,7 +215,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         if self.voting == "auto":
             able = [name for name, method in NEEDED.items() if _all_members_have(method, self)]
             self.voting_ = able[0] if able and not self._votes_for_pairs(self.estimators_) else "hard"
-        vars(self).pop("temperature_", None)
+        self.__dict__.pop("temperature_", None)
         if self.voting_ == "decision":
             self.temperature_ = 1.0 if self.calibration in (None, "cv") else float(self.calibration)
 
@@ -237,7 +237,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
             }
             train_weights = None if weights is None else weights[train]
             model._fit_to_features([each[train] for each in features], y[train], train_weights, part)
-            scores.append(model._vote([each[test] for each in features])[2])
+            scores.append(np.asarray(model._vote([each[test] for each in features])[2]))
         order = np.argsort(np.concatenate([test for _, test in folds]))
         labels = np.searchsorted(self.classes_, y)
         return best_temperature(np.concatenate(scores)[order], labels, weights)
@@ -430,7 +430,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
                 return np.zeros((len(rows), len(self.classes_)))
             some = features[:, rows] if isinstance(features, np.ndarray) else [f[rows] for f in features]
             answers = self._for_all_classes(self._ask("predict_proba", some))
-            return sum(answers) / len(answers)
+            return np.mean(answers, axis=0)
 
         def prior(rows: Indices) -> Array:
             return np.tile(self.class_prior_, (len(rows), 1))

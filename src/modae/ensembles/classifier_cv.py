@@ -11,14 +11,12 @@ from sklearn.base import ClassifierMixin, is_classifier
 from sklearn.callback import with_callbacks
 from sklearn.utils.metaestimators import available_if
 
-from modae.data import by_rows
 from modae.data.validation import labels_of
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.search import Candidate, Trials
-from modae.ensembles.tuning import ModularSearch
+from modae.ensembles.tuning import ModularSearch, of_best
 from modae.ensembles.votes import TIE_BREAKS, VOTINGS, best_temperature
-from modae.utils.arrays import Array
 from modae.utils.parameters import check_choice
 
 
@@ -167,106 +165,15 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
         self.classes_ = self.best_estimator_.classes_
         return self
 
-    @by_rows()
-    def predict(self, X: Any) -> np.ndarray:
-        """Label that wins the vote of the chosen ensemble.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        return self._call("predict", X)
-
-    @by_rows()
-    def predict_proba(self, X: Any) -> Array:
-        """Shares of the votes, or mean probabilities, of the chosen ensemble.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-        """
-        return self._call("predict_proba", X)
-
-    @available_if(partial(_best_has, "decision_function"))
-    @by_rows()
-    def decision_function(self, X: Any) -> Array:
-        """Mean of the members' decision functions, if all members have one.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
-        """
-        return self._call("decision_function", X)
-
-    @by_rows(axis=1)
-    def predict_members(self, X: Any) -> np.ndarray:
-        """Label that each member of the chosen ensemble predicts.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_modules, n_samples)
-        """
-        return self._call("predict_members", X)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy of the vote of the chosen ensemble.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        score : float
-        """
-        return float(self._call("score", X, y, sample_weight))
-
-    def member_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """Accuracy of each member of the chosen ensemble alone.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        scores : ndarray of shape (n_modules,)
-        """
-        return self._call("member_scores", X, y, sample_weight)
-
-    @by_rows()
-    def disagreement(self, X: Any) -> Array:
-        """Chance that two members of the chosen ensemble predict different labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        disagreement : ndarray of shape (n_samples,)
-        """
-        return self._call("disagreement", X)
+    predict = of_best(ModularClassifier, "predict")
+    predict_proba = of_best(ModularClassifier, "predict_proba")
+    decision_function = available_if(partial(_best_has, "decision_function"))(
+        of_best(ModularClassifier, "decision_function")
+    )
+    predict_members = of_best(ModularClassifier, "predict_members", axis=1)
+    disagreement = of_best(ModularClassifier, "disagreement")
+    score = ModularClassifier.score
+    member_scores = ModularClassifier.member_scores
 
     def _ensemble(self, extractor: Any, estimator: Any, random_state: Any) -> ModularClassifier:
         return ModularClassifier(

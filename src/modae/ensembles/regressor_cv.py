@@ -7,11 +7,10 @@ from typing import Any, Self
 from sklearn.base import MultiOutputMixin, RegressorMixin, is_regressor
 from sklearn.callback import with_callbacks
 
-from modae.data import by_rows
 from modae.data.validation import targets_of
 from modae.ensembles.neighbors import NearestNeighborRegressor
 from modae.ensembles.regressor import AGGREGATES, ModularRegressor
-from modae.ensembles.tuning import ModularSearch
+from modae.ensembles.tuning import ModularSearch, of_best
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_choice
 
@@ -108,63 +107,10 @@ class ModularRegressorCV(MultiOutputMixin, RegressorMixin, ModularSearch):
         """
         return self._search(X, y, sample_weight, groups)
 
-    @by_rows()
-    def predict(self, X: Any) -> Array:
-        """Mean, or median, of the predictions of the members of the chosen ensemble.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        targets : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        """
-        return self._call("predict", X)
-
-    @by_rows(axis=1)
-    def predict_members(self, X: Any) -> Array:
-        """Prediction of each member of the chosen ensemble.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        targets : ndarray of shape (n_modules, n_samples) or (n_modules, n_samples, n_targets)
-        """
-        return self._call("predict_members", X)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R^2 of the chosen ensemble.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        score : float
-        """
-        return float(self._call("score", X, y, sample_weight))
-
-    def member_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """R^2 of each member of the chosen ensemble alone.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        scores : ndarray of shape (n_modules,)
-        """
-        return self._call("member_scores", X, y, sample_weight)
+    predict = of_best(ModularRegressor, "predict")
+    predict_members = of_best(ModularRegressor, "predict_members", axis=1)
+    score = ModularRegressor.score
+    member_scores = ModularRegressor.member_scores
 
     def _ensemble(self, extractor: Any, estimator: Any, random_state: Any) -> ModularRegressor:
         return ModularRegressor(

@@ -292,7 +292,7 @@ class Trials:
         times = fitted - start, perf_counter() - fitted
         return Outcome(score, error, individual, *times, losses, decisions)
 
-    def _features(self, candidate: Candidate, place: int) -> tuple[list[Sequence[Any]], Any]:
+    def _features(self, candidate: Candidate, place: int) -> tuple[list[Any], Any]:
         """Features of each module for the training and the test rows of a fold, and the extractor."""
         extractor, rows = self.prepared[place, candidate.scaled].modules(candidate.sizes)
         if isinstance(extractor, ModulesOfScores):
@@ -345,8 +345,8 @@ def make_folds(
     if not folds:
         raise ValueError(f"cv must give at least one pair of training and test rows, got {cv!r}.")
     for number, (train, test) in enumerate(folds):
-        missing = np.setdiff1d(y, y[train]) if classes else ()
-        if len(missing):
+        missing = np.setdiff1d(y, y[train])
+        if classes and len(missing):
             raise ValueError(
                 f"class {missing.tolist()[0]!r} has no rows in the training part of fold {number}: use "
                 "fewer or stratified folds (cv), or leave that class out."

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
+from functools import wraps
 from time import perf_counter
 from typing import Any, Self
 from warnings import warn
@@ -18,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, indexable
 
-from modae.data import rows_of, weights_of
+from modae.data import by_rows, rows_of, weights_of
 from modae.ensembles.base import SIZES, EnsembleParameters, require_in_memory
 from modae.ensembles.families import AllColumns, Family, default_families
 from modae.ensembles.leaderboard import Leaderboard
@@ -26,7 +27,13 @@ from modae.ensembles.members import as_seed, seeds_for, two_generators
 from modae.ensembles.search import Candidate, Trials, make_folds, make_scaler, settled
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.model import resolved_components
-from modae.utils.parameters import check_choice, check_count, check_diversity, check_positive
+from modae.utils.parameters import (
+    check_choice,
+    check_count,
+    check_diversity,
+    check_flag,
+    check_positive,
+)
 from modae.utils.text import counted, percent
 
 DIVERSITIES = tuple(round(0.1 * step, 1) for step in range(11))
@@ -39,6 +46,23 @@ SCREEN_FOLDS, FEW_MODULES, FINALISTS = 2, 8, 2
 
 SPREAD = 10.0
 """If deviations of columns differ by more than this factor, standardised columns are tried too."""
+
+
+def of_best(ensemble: type, name: str, axis: int = 0) -> Any:
+    """A method of an ensemble, as one of the search: that of the chosen ensemble, scaler included.
+
+    ``axis`` is the one along which the answer has the rows.
+    """
+
+    @wraps(getattr(ensemble, name))
+    def call(self: Any, X: Any, **options: Any) -> Any:
+        check_is_fitted(self)
+        best = self.best_estimator_
+        if isinstance(best, Pipeline):
+            X, best = best[:-1].transform(X), best[-1]
+        return getattr(best, name)(X, **options)
+
+    return by_rows(axis)(call)
 
 
 class ModularSearch(CallbackSupportMixin, EnsembleParameters):
@@ -196,7 +220,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             place: (_size(each, 0), (each.sizes or {"diversity": 0.0})["diversity"])
             for place, each in enumerate(trials.tried)
         }
-        return int(min(good, key=simple.__getitem__))
+        return min(map(int, good), key=simple.__getitem__)
 
     def _refit(self, trials: Trials, best: Candidate, X: Any) -> Any:
         """The chosen candidate, fitted to all rows; a pipeline if the columns are standardised."""
@@ -234,7 +258,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             return []
         extractor = self._part("extractor")
         frozen = isinstance(extractor, FrozenEstimator)
-        widths = family.widths(n_features)
+        widths: list[Any] = family.widths(n_features)
         if self.n_components is not None:
             widths = _several(self.n_components)
             for width in widths:
@@ -300,7 +324,8 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
     def _check_search(self) -> None:
         self._check_vote()
         check_choice("rule", self.rule, RULES)
-        check_choice("scale", self.scale, ("auto", True, False))
+        if self.scale != "auto":
+            check_flag("scale", self.scale)
         if self.time_budget is not None:
             check_positive("time_budget", self.time_budget)
         extractor = self._part("extractor")
@@ -328,14 +353,6 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
                 )
         if not self.estimator:
             raise ValueError("estimator must name at least one family, got an empty dict.")
-
-    def _call(self, method: str, X: Any, *args: Any) -> Any:
-        """A method of the chosen ensemble, for rows that are not standardised yet."""
-        check_is_fitted(self)
-        best = self.best_estimator_
-        if isinstance(best, Pipeline):
-            X, best = best[:-1].transform(X), best[-1]
-        return getattr(best, method)(X, *args)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")

@@ -79,22 +79,6 @@ class LinearModules(KeyFigures, AcceptsAnyRows, TransformerMixin, BaseEstimator)
         modules, rows = self._modules_and_rows(X, "transform_modules")
         return codes_by_module(rows, modules)
 
-    def fit_transform_modules(self, X: Any, y: object = None, **fit_params: Any) -> Array:
-        """Fit to the rows of X, and give their codes of each module; X is validated once.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : ignored
-        **fit_params : dict
-            For ``fit``.
-
-        Returns
-        -------
-        codes : ndarray of shape (n_modules, n_samples, n_components)
-        """
-        return gather(self.fit(X, y, **fit_params).transform_modules(X))
-
     @by_rows()
     def inverse_transform(self, X: Any) -> Array:
         """Mean reconstruction from the codes of all modules.
