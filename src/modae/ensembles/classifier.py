@@ -10,31 +10,26 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, is_classifier
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import Bunch
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from modae.data import by_rows, gather, split_weights, weights_of
 from modae.data.validation import labels_of
 from modae.ensembles.base import ModularEnsemble, Routed, stacked
-from modae.ensembles.members import (
-    Member,
-    MemberError,
-    two_generators,
-    warn_if_equal,
-)
+from modae.ensembles.members import Member, MemberError, two_generators, warn_if_equal
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.votes import (
     TIE_BREAKS,
     VOTINGS,
     Scores,
-    best_temperature,
     check_classes,
     decide,
+    for_all_classes,
+    found_temperature,
     row_disagreement,
     softmax_shares,
     vote_shares,
+    votes_for_pairs,
 )
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_choice, check_positive
@@ -53,8 +48,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
 
     A modular extractor turns each row into M sets of features that complement each other. Each set
     trains a classifier of its own, and the M classifiers vote. Where modules differ, so do the errors of
-    the members, and the vote removes those that are not shared: with ``extractor__diversity`` well
-    chosen the ensemble is far better than its members.
+    the members, and the vote removes those that are not shared.
 
     Like PCA it depends on the scale of the columns: put a ``StandardScaler`` before it where units
     differ. And modules can differ only if each has clearly fewer components than there are columns.
@@ -80,9 +74,8 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         else "hard"; ``voting_`` says which.
     tie_break : {"probability", "prior", "first"}, default="probability"
         Between classes that tie: "probability" takes the one with the larger mean of the members'
-        probabilities (if all members have them), then the one that is more frequent in the training
-        data; "prior" starts with the latter. If that ties too, the first class in sorted order wins,
-        which is all that "first" does.
+        probabilities (if all have them), then the one that is more frequent in the training data;
+        "prior" starts with the latter. With "first", or if all ties, the first in order wins.
     calibration : {None, "cv"} or float, default=None
         The temperature of "decision": mean decision functions are divided by it before the softmax.
         "cv" finds the one with the smallest log loss, on rows held out in three folds, and fits the
@@ -114,10 +107,6 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
     See Also
     --------
     ModularClassifierCV : Chooses the diversity by cross-validation.
-
-    Notes
-    -----
-    ``predict`` always returns one of the classes with the largest ``predict_proba``, to round-off.
 
     Examples
     --------
@@ -189,7 +178,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         fresh._keep_columns(X, extractor)
         fresh._publish_vote(extractor, members, y, weights)
         if fresh.voting_ == "decision" and self.calibration == "cv":
-            fresh.temperature_ = fresh._find_temperature(features, y, weights, routed)
+            fresh.temperature_ = found_temperature(fresh, features, y, weights, routed)
         warn_if_equal(extractor)
         self.__dict__ = fresh.__dict__
         return self
@@ -214,37 +203,14 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         self.voting_ = self.voting
         if self.voting == "auto":
             able = [name for name, method in NEEDED.items() if _all_members_have(method, self)]
-            self.voting_ = able[0] if able and not self._votes_for_pairs(self.estimators_) else "hard"
+            self.voting_ = able[0] if able and not votes_for_pairs(self.estimators_) else "hard"
         self.__dict__.pop("temperature_", None)
         if self.voting_ == "decision":
             self.temperature_ = 1.0 if self.calibration in (None, "cv") else float(self.calibration)
 
-    @staticmethod
-    def _votes_for_pairs(members: Sequence[Any]) -> bool:
-        """Whether one is an SVC that decides between pairs of classes, and not for each of them."""
-        return any(getattr(each, "decision_function_shape", "") == "ovo" for each in members)
-
-    def _find_temperature(
-        self, features: Sequence[Array], y: np.ndarray, weights: Array | None, routed: Routed
-    ) -> float:
-        """The temperature with the smallest log loss on rows held out in three folds."""
-        scores, model = [], copy(self)
-        folds = list(StratifiedKFold(3).split(y, y))
-        for train, test in folds:
-            part = {
-                name: Bunch(fit={key: np.asarray(value)[train] for key, value in each.fit.items()})
-                for name, each in routed.items()
-            }
-            train_weights = None if weights is None else weights[train]
-            model._fit_to_features([each[train] for each in features], y[train], train_weights, part)
-            scores.append(np.asarray(model._vote([each[test] for each in features])[2]))
-        order = np.argsort(np.concatenate([test for _, test in folds]))
-        labels = np.searchsorted(self.classes_, y)
-        return best_temperature(np.concatenate(scores)[order], labels, weights)
-
     @by_rows()
     def predict(self, X: Any) -> np.ndarray:
-        """Label that wins the vote.
+        """Label that wins the vote: one with the largest ``predict_proba``, to round-off.
 
         Parameters
         ----------
@@ -276,8 +242,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
     def decision_function(self, X: Any) -> Array:
         """Mean of the members' decision functions; only if all members have one.
 
-        It ranks rows more finely than shares of votes do. Its largest entry need not be the class that
-        wins the vote.
+        Its largest entry is the class that wins the vote only with ``voting="decision"``.
 
         Parameters
         ----------
@@ -364,7 +329,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
                     f"voting={self.voting!r} needs members with {needed}, and {member} has none: use "
                     "voting='auto'."
                 )
-            if self.voting == "decision" and self._votes_for_pairs([member.estimator]):
+            if self.voting == "decision" and votes_for_pairs([member.estimator]):
                 raise ValueError(
                     f"voting='decision' needs one number for each class, and {member} gives one for "
                     "each pair of them: use decision_function_shape='ovr'."
@@ -393,7 +358,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
             return vote_shares(votes, len(self.classes_)), votes, None
         answers = self._ask(NEEDED[self.voting_], features)
         if self.voting_ == "soft":
-            answers = self._for_all_classes(answers)
+            answers = for_all_classes(answers, self.estimators_, self.classes_)
         votes = np.stack([each.argmax(axis=1) if each.ndim == 2 else each > 0.0 for each in answers])
         mean = sum(answers) / len(answers)
         if self.voting_ == "soft":
@@ -413,23 +378,12 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
             )
         return votes
 
-    def _for_all_classes(self, answers: Sequence[Array]) -> list[Array]:
-        """Probabilities with a column for each class; a member may know only some of them."""
-        whole = []
-        for estimator, answer in zip(self.estimators_, answers, strict=True):
-            if len(estimator.classes_) < len(self.classes_):
-                known = np.searchsorted(self.classes_, estimator.classes_)
-                answer, given = np.zeros((len(answer), len(self.classes_))), answer
-                answer[:, known] = given
-            whole.append(answer)
-        return whole
-
     def _breakers(self, features: Sequence[Array]) -> dict[str, Scores]:
         def probability(rows: Indices) -> Array:
             if self.voting_ != "hard" or not _all_members_have("predict_proba", self):
                 return np.zeros((len(rows), len(self.classes_)))
             some = features[:, rows] if isinstance(features, np.ndarray) else [f[rows] for f in features]
-            answers = self._for_all_classes(self._ask("predict_proba", some))
+            answers = for_all_classes(self._ask("predict_proba", some), self.estimators_, self.classes_)
             return np.mean(answers, axis=0)
 
         def prior(rows: Indices) -> Array:

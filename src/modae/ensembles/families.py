@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -10,15 +11,18 @@ from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC, SVR
 from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
-from sklearn.utils.validation import has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from modae.ensembles.neighbors import NearestNeighborClassifier, NearestNeighborRegressor
+from modae.linear.model import resolved_components
+from modae.utils.parameters import check_count, check_diversity
 
 KERNEL_ROWS = 5_000
 """Rows up to which an SVM is fitted to the kernel itself; beyond, to a Nystroem approximation of it."""
@@ -116,6 +120,56 @@ class Family(NamedTuple):
         """Candidates for the components of a module: a share, but never all columns if there are two."""
         room, most = min(n_features, 50), max(1, n_features - 1)
         return list(dict.fromkeys(max(1, min(round(share * room), most)) for share in self.shares))
+
+    def sizes(
+        self,
+        extractor: Any,
+        n_features: int,
+        counts: list[Any] | None,
+        widths: list[Any] | None,
+        diversities: list[Any] | None,
+    ) -> list[dict[str, Any]]:
+        """Candidates for the modules, small ones first; None is for what was not given."""
+        frozen = isinstance(extractor, FrozenEstimator)
+        if not self.diversities:
+            return []
+        if frozen:
+            check_is_fitted(extractor)
+        if widths is not None:
+            for width in widths:
+                check_count("n_components", width)
+                resolved_components(width, n_features)
+        elif frozen:
+            widths = [extractor.n_components_]
+        else:
+            own = resolved_components(extractor.n_components, n_features)
+            widths = self.widths(n_features) or [own]
+        if counts is None:
+            counts = [extractor.n_modules if frozen else self.n_modules]
+        diversities = list(self.diversities) if diversities is None else diversities
+        if not (counts and widths and diversities):
+            raise ValueError("diversities, n_modules and n_components must not be empty.")
+        for count in counts:
+            check_count("n_modules", count)
+        for diversity in diversities:
+            check_diversity(diversity)
+        turned = {"rotation": self.rotation} if self.shares and self.rotation else {}
+        return [
+            {
+                "n_modules": int(count),
+                "n_components": width if isinstance(width, float) else int(width),
+                "diversity": float(diversity),
+                **turned,
+            }
+            for count, width, diversity in product(counts, widths, diversities)
+        ]
+
+
+def several(values: Any) -> list[Any] | None:
+    """One value or a sequence of them as a list; None stays None."""
+    if values is None:
+        return None
+    return list(values) if np.iterable(values) else [values]
 
 
 def default_families(

@@ -21,16 +21,13 @@ from sklearn.utils.validation import check_is_fitted, indexable
 
 from modae.data import by_rows, rows_of, weights_of
 from modae.ensembles.base import SIZES, EnsembleParameters, require_in_memory
-from modae.ensembles.families import AllColumns, Family, default_families
+from modae.ensembles.families import AllColumns, Family, default_families, several
 from modae.ensembles.leaderboard import Leaderboard
 from modae.ensembles.members import as_seed, seeds_for, two_generators
 from modae.ensembles.search import Candidate, Trials, make_folds, make_scaler, settled
 from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.linear.model import resolved_components
 from modae.utils.parameters import (
     check_choice,
-    check_count,
-    check_diversity,
     check_flag,
     check_positive,
 )
@@ -92,7 +89,11 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         weights = weights_of(sample_weight, len(y))
         X, groups = indexable(X, groups)
         families = self._families(len(y), y, weights is not None)
-        sizes = {name: self._sizes(family, rows.shape[1]) for name, family in families.items()}
+        given = self.n_modules, self.n_components, self.diversities
+        sizes = {
+            name: family.sizes(extractor, rows.shape[1], *map(several, given))
+            for name, family in families.items()
+        }
         seed = as_seed(self.random_state)
         largest, settings = extractor, None
         if not isinstance(extractor, FrozenEstimator):
@@ -252,45 +253,6 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         member, extractor = self._part("estimator"), self._part("extractor")
         return {"": Family(member, n_modules=extractor.n_modules, shares=(), diversities=DIVERSITIES)}
 
-    def _sizes(self, family: Family, n_features: int) -> list[dict[str, Any]]:
-        """Candidates for the modules of a family, small ones first."""
-        if not family.diversities:
-            return []
-        extractor = self._part("extractor")
-        frozen = isinstance(extractor, FrozenEstimator)
-        widths: list[Any] = family.widths(n_features)
-        if self.n_components is not None:
-            widths = _several(self.n_components)
-            for width in widths:
-                check_count("n_components", width)
-                resolved_components(width, n_features)
-        elif frozen:
-            check_is_fitted(extractor)
-            widths = [extractor.n_components_]
-        elif not widths:
-            widths = [resolved_components(extractor.n_components, n_features)]
-        counts = extractor.n_modules if frozen else family.n_modules
-        counts = _several(counts if self.n_modules is None else self.n_modules)
-        diversities = _several(family.diversities if self.diversities is None else self.diversities)
-        if not (counts and widths and diversities):
-            raise ValueError("diversities, n_modules and n_components must not be empty.")
-        for count in counts:
-            check_count("n_modules", count)
-        for diversity in diversities:
-            check_diversity(diversity)
-        turned = {"rotation": family.rotation} if family.shares and family.rotation else {}
-        return [
-            {
-                "n_modules": int(count),
-                "n_components": width if isinstance(width, float) else int(width),
-                "diversity": float(diversity),
-                **turned,
-            }
-            for count in counts
-            for width in widths
-            for diversity in diversities
-        ]
-
     def _scales(self, rows: Any, extractor: Any) -> list[bool]:
         """Whether to standardise the columns: as asked, or both where their deviations differ much."""
         if isinstance(extractor, FrozenEstimator):
@@ -408,7 +370,3 @@ def _size(candidate: Candidate, n_features: int) -> float:
     """Features that all members see together; a share of the variance counts as itself."""
     sizes = candidate.sizes
     return n_features if sizes is None else sizes["n_modules"] * sizes["n_components"]
-
-
-def _several(sizes: Any) -> list[Any]:
-    return list(sizes) if np.iterable(sizes) else [sizes]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import Bunch
 
 from modae.ensembles.members import Member
 from modae.utils.arrays import Array, Indices
@@ -67,6 +71,24 @@ def decide(shares: Array, breakers: Iterable[Scores] = ()) -> Indices:
     return winners.argmax(axis=1)
 
 
+def for_all_classes(
+    answers: Sequence[Array], members: Sequence[Any], classes: np.ndarray
+) -> list[Array]:
+    """Probabilities with a column for each class; a member may know only some of them."""
+    whole = []
+    for member, answer in zip(members, answers, strict=True):
+        if len(member.classes_) < len(classes):
+            answer, given = np.zeros((len(answer), len(classes))), answer
+            answer[:, np.searchsorted(classes, member.classes_)] = given
+        whole.append(answer)
+    return whole
+
+
+def votes_for_pairs(members: Sequence[Any]) -> bool:
+    """Whether one is an SVC that decides between pairs of classes, and not for each of them."""
+    return any(getattr(each, "decision_function_shape", "") == "ovo" for each in members)
+
+
 def softmax_shares(scores: Array, temperature: float) -> Array:
     """Decision functions, (n,) for two classes or (n, n_classes), as probabilities of the classes."""
     columns = np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores
@@ -81,6 +103,29 @@ def best_temperature(scores: Array, labels: Indices, weights: Array | None) -> f
         return -float(np.average(np.log(np.maximum(shares, 1e-15)), weights=weights))
 
     return float(np.exp(minimize_scalar(loss, bounds=(-6.0, 6.0), method="bounded").x))
+
+
+def found_temperature(
+    model: Any,
+    features: Sequence[Array],
+    y: np.ndarray,
+    weights: Array | None,
+    routed: Mapping[str, Any],
+) -> float:
+    """The temperature with the smallest log loss on rows held out in three folds, for a fitted model."""
+    scores, trained = [], copy(model)
+    folds = list(StratifiedKFold(3).split(y, y))
+    for train, test in folds:
+        part = {
+            name: Bunch(fit={key: np.asarray(value)[train] for key, value in each.fit.items()})
+            for name, each in routed.items()
+        }
+        own = None if weights is None else weights[train]
+        trained._fit_to_features([each[train] for each in features], y[train], own, part)
+        scores.append(np.asarray(trained._vote([each[test] for each in features])[2]))
+    order = np.argsort(np.concatenate([test for _, test in folds]))
+    labels = np.searchsorted(model.classes_, y)
+    return best_temperature(np.concatenate(scores)[order], labels, weights)
 
 
 def row_disagreement(shares: Array, n_members: int) -> Array:
