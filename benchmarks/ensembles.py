@@ -24,7 +24,8 @@ def tuning() -> Ratio:
     """One decomposition for each fold, against one for each fold and candidate."""
     X, y = mnist_data()
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    search = ModularClassifierCV(diversities=DIVERSITIES, cv=folds, n_jobs=2, random_state=0)
+    options = {"diversities": DIVERSITIES, "cv": folds, "scale": False, "n_jobs": 2, "random_state": 0}
+    search = ModularClassifierCV(estimator=None, **options)
     grid = GridSearchCV(
         ModularClassifier(random_state=0), {"extractor__diversity": DIVERSITIES}, cv=folds, n_jobs=2
     )

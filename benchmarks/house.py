@@ -114,7 +114,7 @@ def walks():
     X, y = np.random.default_rng(0).standard_normal((60, 8)), np.arange(60) % 3
     extractor = LinearModularAutoencoder(3, 3, random_state=0)
     vote = ModularClassifier(extractor, random_state=0)
-    search = ModularClassifierCV(extractor, diversities=[0.3, 0.5, 0.7], cv=3, random_state=0)
+    search = ModularClassifierCV(extractor, None, diversities=[0.3, 0.5, 0.7], cv=3, random_state=0)
     logistic = ModularClassifier(extractor, LogisticRegression()).fit(X, y)
     with tempfile.TemporaryDirectory() as folder:
         path, table = Path(folder, "model.modae"), Path(folder, "table.csv")

@@ -76,7 +76,9 @@ def classifiers(X: np.ndarray, y: np.ndarray) -> list[Ratio]:
 def tuning(X: np.ndarray, y: np.ndarray) -> Ratio:
     def make(n_jobs: int) -> Callable[[], object]:
         diversities = (0.3, 0.5, 0.7)
-        search = ModularClassifierCV(diversities=diversities, cv=3, n_jobs=n_jobs, random_state=0)
+        search = ModularClassifierCV(
+            None, None, diversities=diversities, cv=3, n_jobs=n_jobs, random_state=0
+        )
         return lambda: search.fit(X, y)
 
     return compared("ModularClassifierCV.fit", make, 3)

@@ -35,6 +35,8 @@ Search = Callable[[], Any]
 
 def modular() -> ModularClassifierCV:
     return ModularClassifierCV(
+        estimator=None,
+        scale=False,
         diversities=[0.5, 0.6, 0.7, 0.8],
         n_modules=[10, 30, 100],
         n_components=[10, 15, 20],

@@ -25,7 +25,7 @@ pool, B, labels, b = train_test_split(X / 255, y, test_size=1000, stratify=y, ra
 # The pool has 4,000 images. Nobody looks at their labels here. ``FrozenEstimator`` says: use this
 # extractor as it is. The members, and the choice of the diversity, come from the labelled rows alone.
 
-search = {"diversities": [0.5, 0.7, 0.8], "cv": 2, "random_state": 0}
+search = {"estimator": None, "diversities": [0.5, 0.7, 0.8], "scale": False, "cv": 2, "random_state": 0}
 extractor = LinearModularAutoencoder(n_modules=15, n_components=10, random_state=0)
 from_all = ModularClassifierCV(FrozenEstimator(extractor.fit(pool)), **search)
 from_labelled = ModularClassifierCV(extractor, **search)  # a copy is fitted again, to labelled rows

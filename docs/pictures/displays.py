@@ -41,7 +41,12 @@ def cross_validated(model, X, y):
 
 def diversity_path(X, y):
     search = ModularClassifierCV(
-        diversities=np.linspace(0.0, 1.0, 21), n_components=[5], cv=FOLDS, random_state=0
+        estimator=None,
+        diversities=np.linspace(0.0, 1.0, 21),
+        n_components=[5],
+        cv=FOLDS,
+        scale=False,
+        random_state=0,
     ).fit(X, y)
     bagging = ModularClassifier(BaggingAutoencoder(n_components=5), random_state=0)
     rivals = {
