@@ -17,9 +17,8 @@ from rich.table import Table
 from modae.cli.errors import ENVIRONMENT, INTERRUPTED, MISTAKE, UserError
 from modae.cli.tables import check_output
 from modae.report.page import require_plotly
-from modae.reproduction.claims import DIFFERS, REPRODUCED, Verdict, counts
 from modae.reproduction.page import make_page
-from modae.reproduction.run import PARTS, Setting, check_source, reproduce
+from modae.reproduction.run import DIFFERS, PARTS, REPRODUCED, Setting, Verdict, counts, reproduce
 
 COLOURS = {REPRODUCED: "green", DIFFERS: "yellow"}
 
@@ -72,7 +71,7 @@ def _check_typed(names: Sequence[str], setting: Setting, page: str | None) -> No
     if unknown:
         raise UserError(f"There is no part {unknown[0]!r}. Parts are: {', '.join(PARTS)}.")
     try:
-        check_source(list(names or PARTS), setting)
+        setting.check_source(names or PARTS)
     except (ValueError, FileNotFoundError, NotADirectoryError) as error:
         raise UserError(f"--source {setting.source}: {error}") from error
     except (OSError, ImportError):

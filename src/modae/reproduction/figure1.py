@@ -9,8 +9,8 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from modae.reproduction.claims import Finding
-from modae.reproduction.run import Setting
+from modae.reproduction.run import Finding, Setting
+from modae.utils.extras import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,13 +28,7 @@ GREY = "#444444"
 INPUT, HIDDEN, OUTPUT, MEAN = 0.0, 4.4, 8.8, 12.6
 """Where the layers stand, from left to right."""
 
-TOP = 5.0
-"""Height of the words above the layers."""
-
-DOTS = -2.15
 PITCH, RADIUS = 0.36, 0.14
-
-MATH: dict[str, Any] = {"math_fontfamily": "stix"}
 
 Point = tuple[float, float]
 
@@ -48,27 +42,49 @@ def run(setting: Setting) -> list[Finding]:
 
 def draw() -> Figure:
     """The picture, as a matplotlib figure that belongs to no window."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError('Figure 1 needs matplotlib: pip install "modae[plot]".') from error
-    figure = Figure(figsize=(9.0, 5.6))
+    figure = require("matplotlib.figure", extra="plot", purpose="Figure 1").Figure(figsize=(9.0, 5.6))
     axes = figure.subplots()
     axes.set(xlim=(-1.9, 15.6), ylim=(-5.7, 5.6), aspect="equal")
     axes.set_axis_off()
     for name, height in HEIGHTS.items():
         _draw_module(axes, name, height)
-    for place in (INPUT, MEAN):
+    for place, edge, side, size, symbols in (
+        (INPUT, INPUT - 0.4, "right", 13, r"$\mathbf{x}\in\mathbb{R}^D$"),
+        (
+            MEAN,
+            MEAN + 0.4,
+            "left",
+            14,
+            r"$\frac{1}{M}\sum_{i=1}^{M}\,\mathbf{A}_i\mathbf{B}_i\mathbf{x}$",
+        ),
+    ):
         _draw_units(axes, _units(place, 0.0, N_FEATURES), GREY)
+        axes.text(edge, 0.0, symbols, ha=side, va="center", size=size, math_fontfamily="stix")
+    words = {
+        INPUT: "input",
+        (INPUT + HIDDEN) / 2: "M encoders",
+        HIDDEN: "H hidden\nunits each",
+        (HIDDEN + OUTPUT) / 2: "M decoders",
+        OUTPUT: "M recon-\nstructions",
+        MEAN: "their mean",
+    }
+    for place, word in words.items():
+        axes.text(place, 5.0, word, ha="center", va="center", color=GREY, size=10)
     for place in (HIDDEN, OUTPUT):
-        axes.text(place, DOTS, r"$\vdots$", ha="center", va="center", size=18)
-    _draw_words(axes)
+        axes.text(place, -2.15, r"$\vdots$", ha="center", va="center", size=18)
     return figure
 
 
 def _units(place: float, height: float, count: int) -> list[Point]:
     """Centres of the circles of one layer, around a height."""
     return [(place, height + PITCH * (k - (count - 1) / 2)) for k in range(count)]
+
+
+def _draw_units(axes: Axes, units: list[Point], colour: str) -> None:
+    from matplotlib.patches import Circle
+
+    for unit in units:
+        axes.add_patch(Circle(unit, RADIUS, facecolor="white", edgecolor=colour, lw=1.4, zorder=2))
 
 
 def _draw_module(axes: Axes, name: str, height: float) -> None:
@@ -82,37 +98,10 @@ def _draw_module(axes: Axes, name: str, height: float) -> None:
     start, end = (OUTPUT + 0.35, height), (MEAN - 0.4, 0.2 * height)
     axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.6})
     box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": colour, "lw": 0.8}
-    centred: dict[str, Any] = {"ha": "center", "color": colour, **MATH}
-    for letter, place in (
-        ("B", ((INPUT + HIDDEN) / 2, height / 2)),
-        ("A", ((HIDDEN + OUTPUT) / 2, height)),
-    ):
+    centred: dict[str, Any] = {"ha": "center", "color": colour, "math_fontfamily": "stix"}
+    for letter, place in (("B", (HIDDEN / 2, height / 2)), ("A", ((HIDDEN + OUTPUT) / 2, height))):
         matrix = rf"$\mathbf{{{letter}}}_{name}$"
         axes.text(*place, matrix, va="center", size=13, bbox=box, zorder=3, **centred)
     below = height - PITCH * N_FEATURES / 2 - 0.12
     product_text = rf"$\mathbf{{A}}_{name}\mathbf{{B}}_{name}\,\mathbf{{x}}$"
     axes.text(OUTPUT, below, product_text, va="top", size=12, **centred)
-
-
-def _draw_units(axes: Axes, units: list[Point], colour: str) -> None:
-    from matplotlib.patches import Circle
-
-    for unit in units:
-        axes.add_patch(Circle(unit, RADIUS, facecolor="white", edgecolor=colour, lw=1.4, zorder=2))
-
-
-def _draw_words(axes: Axes) -> None:
-    """What each layer is: words on top, symbols at both ends."""
-    words = {
-        INPUT: "input",
-        (INPUT + HIDDEN) / 2: "M encoders",
-        HIDDEN: "H hidden\nunits each",
-        (HIDDEN + OUTPUT) / 2: "M decoders",
-        OUTPUT: "M recon-\nstructions",
-        MEAN: "their mean",
-    }
-    for place, word in words.items():
-        axes.text(place, TOP, word, ha="center", va="center", color=GREY, size=10)
-    axes.text(INPUT - 0.4, 0.0, r"$\mathbf{x}\in\mathbb{R}^D$", ha="right", va="center", size=13, **MATH)
-    mean = r"$\frac{1}{M}\sum_{i=1}^{M}\,\mathbf{A}_i\mathbf{B}_i\mathbf{x}$"
-    axes.text(MEAN + 0.4, 0.0, mean, ha="left", va="center", size=14, **MATH)

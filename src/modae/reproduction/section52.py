@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from scipy.stats import spearmanr
 
 from modae.display.style import BAND_OPACITY, BLUE, RED, open_frame, pyplot
-from modae.reproduction.claims import Finding
 from modae.reproduction.figure2 import Sweep, sweeps
-from modae.reproduction.run import Setting
+from modae.reproduction.run import Finding, Setting
 from modae.utils.arrays import Array
 
 if TYPE_CHECKING:
