@@ -12,8 +12,17 @@ import pytest
 from rich.console import Console
 
 from modae.cli.reproduce import reproduce_command, run, show
-from modae.reproduction.claims import DIFFERS, REPRODUCED, UNCHECKED, Claim, Finding, Verdict, claims
-from modae.reproduction.run import PARTS, Setting
+from modae.reproduction.run import (
+    DIFFERS,
+    PARTS,
+    REPRODUCED,
+    UNCHECKED,
+    Claim,
+    Finding,
+    Setting,
+    Verdict,
+    claims,
+)
 
 COMMAND = "import sys\nfrom modae.cli import main\nsys.argv[0] = 'modae'\nmain()"
 

@@ -7,14 +7,10 @@ reconstructions, and their mean, which the diversity term compares with each of 
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from modae.reproduction.run import Finding, Setting
 from modae.utils.extras import require
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 N_FEATURES, N_HIDDEN = 6, 2
 """Circles in a layer of D features, and of H hidden units."""
@@ -30,8 +26,6 @@ INPUT, HIDDEN, OUTPUT, MEAN = 0.0, 4.4, 8.8, 12.6
 
 PITCH, RADIUS = 0.36, 0.14
 
-Point = tuple[float, float]
-
 
 def run(setting: Setting) -> list[Finding]:
     """Write ``figure1.png`` and ``figure1.svg``."""
@@ -40,26 +34,17 @@ def run(setting: Setting) -> list[Finding]:
     return [Finding("figure1-architecture", True, "redrawn: figure1.png, figure1.svg")]
 
 
-def draw() -> Figure:
+def draw() -> Any:
     """The picture, as a matplotlib figure that belongs to no window."""
     figure = require("matplotlib.figure", extra="plot", purpose="Figure 1").Figure(figsize=(9.0, 5.6))
     axes = figure.subplots()
     axes.set(xlim=(-1.9, 15.6), ylim=(-5.7, 5.6), aspect="equal")
     axes.set_axis_off()
+    inputs, _ = (_layer(axes, place, 0.0, N_FEATURES, GREY) for place in (INPUT, MEAN))
     for name, height in HEIGHTS.items():
-        _draw_module(axes, name, height)
-    for place, edge, side, size, symbols in (
-        (INPUT, INPUT - 0.4, "right", 13, r"$\mathbf{x}\in\mathbb{R}^D$"),
-        (
-            MEAN,
-            MEAN + 0.4,
-            "left",
-            14,
-            r"$\frac{1}{M}\sum_{i=1}^{M}\,\mathbf{A}_i\mathbf{B}_i\mathbf{x}$",
-        ),
-    ):
-        _draw_units(axes, _units(place, 0.0, N_FEATURES), GREY)
-        axes.text(edge, 0.0, symbols, ha=side, va="center", size=size, math_fontfamily="stix")
+        _module(axes, name, height, inputs)
+    for place in (HIDDEN, OUTPUT):
+        axes.text(place, -2.15, r"$\vdots$", ha="center", va="center", size=18)
     words = {
         INPUT: "input",
         (INPUT + HIDDEN) / 2: "M encoders",
@@ -70,31 +55,30 @@ def draw() -> Figure:
     }
     for place, word in words.items():
         axes.text(place, 5.0, word, ha="center", va="center", color=GREY, size=10)
-    for place in (HIDDEN, OUTPUT):
-        axes.text(place, -2.15, r"$\vdots$", ha="center", va="center", size=18)
+    x, math = r"$\mathbf{x}\in\mathbb{R}^D$", {"va": "center", "math_fontfamily": "stix"}
+    axes.text(INPUT - 0.4, 0.0, x, ha="right", size=13, **math)
+    mean = r"$\frac{1}{M}\sum_{i=1}^{M}\,\mathbf{A}_i\mathbf{B}_i\mathbf{x}$"
+    axes.text(MEAN + 0.4, 0.0, mean, ha="left", size=14, **math)
     return figure
 
 
-def _units(place: float, height: float, count: int) -> list[Point]:
-    """Centres of the circles of one layer, around a height."""
-    return [(place, height + PITCH * (k - (count - 1) / 2)) for k in range(count)]
-
-
-def _draw_units(axes: Axes, units: list[Point], colour: str) -> None:
+def _layer(axes: Any, place: float, height: float, count: int, colour: str) -> list[tuple[float, float]]:
+    """Draw the circles of one layer, around a height, and say where they are."""
     from matplotlib.patches import Circle
 
+    units = [(place, height + PITCH * (k - (count - 1) / 2)) for k in range(count)]
     for unit in units:
         axes.add_patch(Circle(unit, RADIUS, facecolor="white", edgecolor=colour, lw=1.4, zorder=2))
+    return units
 
 
-def _draw_module(axes: Axes, name: str, height: float) -> None:
+def _module(axes: Any, name: str, height: float, inputs: list[tuple[float, float]]) -> None:
     """One module: from the shared input to its hidden units, its reconstruction, and on to the mean."""
     colour = COLOURS[name]
-    hidden, output = _units(HIDDEN, height, N_HIDDEN), _units(OUTPUT, height, N_FEATURES)
-    for left, right in ((_units(INPUT, 0.0, N_FEATURES), hidden), (hidden, output)):
-        for (x0, y0), (x1, y1) in product(left, right):
-            axes.plot([x0, x1], [y0, y1], color=colour, lw=0.6, alpha=0.45, zorder=1)
-    _draw_units(axes, hidden + output, colour)
+    hidden = _layer(axes, HIDDEN, height, N_HIDDEN, colour)
+    output = _layer(axes, OUTPUT, height, N_FEATURES, colour)
+    for (x0, y0), (x1, y1) in [*product(inputs, hidden), *product(hidden, output)]:
+        axes.plot([x0, x1], [y0, y1], color=colour, lw=0.6, alpha=0.45, zorder=1)
     start, end = (OUTPUT + 0.35, height), (MEAN - 0.4, 0.2 * height)
     axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.6})
     box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": colour, "lw": 0.8}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.stats import sem
@@ -24,9 +24,6 @@ from modae.linear.bagging import BaggingAutoencoder
 from modae.metrics import faithfulness, redundancy
 from modae.reproduction.run import Finding, Setting
 from modae.utils.arrays import Array
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SIZES = {"n_modules": 10, "n_components": 10}
 N_FOLDS = 5
@@ -225,21 +222,22 @@ def _clear_in_all(claim: str, measured: list[Sweep], difference: str, words: str
 # --- what is written ---------------------------------------------------------------------------------
 
 
-def row(sweep: Sweep) -> dict[str, object]:
+def row(sweep: Sweep) -> dict[str, Any]:
     """One line of the table, for machines; a margin that is infinite is null."""
-    mean = sweep.ensemble.mean(axis=0)
-    margins = {"gain": margin(sweep.gain), "rise": margin(sweep.rise)}
+    mean = sweep.ensemble.mean(axis=0).tolist()
+    gain, rise = (m if np.isfinite(m) else None for m in (margin(sweep.gain), margin(sweep.rise)))
     return {
         "data": sweep.name,
         "bagging": float(sweep.bagging.mean()),
-        "best": float(mean[sweep.best]),
+        "best": mean[sweep.best],
         "best_diversity": float(sweep.diversities[sweep.best]),
-        "at_zero": float(mean[0]),
-        "at_one": float(mean[-1]),
+        "at_zero": mean[0],
+        "at_one": mean[-1],
         "gain": float(sweep.gain.mean()),
-        **{f"{k}_in_standard_errors": v if np.isfinite(v) else None for k, v in margins.items()},
+        "gain_in_standard_errors": gain,
+        "rise_in_standard_errors": rise,
         "diversities": sweep.diversities.tolist(),
-        "ensemble": mean.tolist(),
+        "ensemble": mean,
     }
 
 
@@ -252,16 +250,17 @@ def table(measured: list[Sweep]) -> str:
         f"{'data':<18}{'Bagging':>9}{'at 0':>7}{'best':>7}{'at':>6}{'at 1':>7}{'gain':>8}  +-",
     ]
     for sweep in measured:
-        mean = 100 * sweep.ensemble.mean(axis=0)
+        found = row(sweep)
+        fields = ("bagging", "at_zero", "best", "at_one", "gain")
+        bagging, zero, best, one, gain = (100 * found[field] for field in fields)
         lines.append(
-            f"{sweep.title:<18}{100 * sweep.bagging.mean():9.2f}{mean[0]:7.2f}{mean[sweep.best]:7.2f}"
-            f"{sweep.diversities[sweep.best]:6.2f}{mean[-1]:7.2f}{100 * sweep.gain.mean():8.2f}"
-            f"  {100 * sem(sweep.gain):.2f}"
+            f"{sweep.title:<18}{bagging:9.2f}{zero:7.2f}{best:7.2f}{found['best_diversity']:6.2f}"
+            f"{one:7.2f}{gain:8.2f}  {100 * sem(sweep.gain):.2f}"
         )
     return "\n".join(lines) + "\n"
 
 
-def draw(measured: list[Sweep]) -> Figure:
+def draw(measured: list[Sweep]) -> Any:
     """Six panels: the ensemble, its members and Bagging against diversity."""
     figure, axes = pyplot().subplots(2, 3, figsize=(12, 7), layout="constrained")
     for sweep, ax in zip(measured, axes.flat, strict=True):

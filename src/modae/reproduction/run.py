@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from modae import __version__
 from modae.datasets import load_benchmark
 from modae.display.style import pyplot
 from modae.utils.atomic import atomic_write
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 REPRODUCED, DIFFERS, UNCHECKED = "reproduced", "differs", "cannot be checked"
 
@@ -182,7 +179,7 @@ class Setting:
         """Write numbers and strings."""
         self.save_text(name, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
-    def save_figure(self, name: str, figure: Figure, dpi: int = 150) -> None:
+    def save_figure(self, name: str, figure: Any, dpi: int = 150) -> None:
         """Write a picture as PNG and as SVG, the same file for the same picture, and close it."""
         from matplotlib import rc_context
 

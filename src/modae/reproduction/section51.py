@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 from warnings import catch_warnings, filterwarnings
 
 import numpy as np
@@ -16,9 +16,6 @@ from modae.ensembles.classifier import ModularClassifier
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.reproduction.run import Finding, Setting
 from modae.utils.arrays import Array
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MEANS = ((-2.0, -2.0 / 3.0), (0.0, 4.0 / 3.0), (2.0, -2.0 / 3.0))
 SPREAD = 1.0
@@ -141,7 +138,7 @@ def check_boundary(seed: int = 0, side: int = 80) -> Finding:
     return Finding("section51-boundary", most[0.0] <= 1 < most[0.5], text)
 
 
-def draw(seed: int = 0) -> Figure:
+def draw(seed: int = 0) -> Any:
     """Projected class densities (two panels for each diversity) and both decision boundaries."""
     X, y = mixture(seed)
     figure = pyplot().figure(figsize=(12, 7), layout="constrained")
