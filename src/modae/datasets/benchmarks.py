@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
-from modae.datasets import sources
+import modae.datasets.sources as sources
 from modae.datasets.amat import find_amat, read_amat
 from modae.datasets.digits import on_noise, on_photographs, photographs, rotated
 from modae.datasets.shapes import make_convex, make_rectangles

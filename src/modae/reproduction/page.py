@@ -11,10 +11,10 @@ from sklearn.frozen import FrozenEstimator
 from modae import __version__
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.report.api import Report, sections
-from modae.report.charts import Chart, Section, chart, curves, level, line, section
+from modae.report.charts import Chart, Section, chart, section
 from modae.report.subject import make_subject
 from modae.report.summary import live_text
-from modae.report.trials import BAGGING, Trials, mean_and_error
+from modae.report.trials import BAGGING, Trials
 from modae.reproduction import figure2
 from modae.reproduction.figure2 import N_FOLDS, SIZES, Sweep, nearest_neighbours
 from modae.reproduction.run import DIFFERS, REPRODUCED, UNCHECKED, Setting, Verdict, counts
@@ -54,7 +54,7 @@ def make_page(verdicts: Sequence[Verdict], setting: Setting) -> Report:
         "The paper's Figure 2. Each panel is one data set; bands are one standard error to each side, "
         "the ring is the best diversity."
     )
-    panels = [_panel(sweep) for sweep in measured]
+    panels = [_panel(study) for study in studies]
     return Report(
         {
             "title": "Modular Autoencoders for Ensemble Feature Extraction, reproduced",
@@ -108,22 +108,12 @@ def _numbers(measured: Sequence[Sweep], verdicts: Sequence[Verdict]) -> list[dic
     return [{"value": v, "label": label, "text": text} for label, (v, text) in numbers.items()]
 
 
-def _panel(sweep: Sweep) -> Chart:
-    ensemble, individual = (mean_and_error(each.T) for each in (sweep.ensemble, sweep.individual))
-    bagging = mean_and_error(sweep.bagging)
-    return curves(
-        sweep.title.capitalize(),
-        [line("the ensemble", *ensemble), line("one member, on average", *individual)],
-        y_label="error",
-        unit="%",
-        levels=[level(BAGGING, *map(float, bagging))],
-        mark=sweep.best,
-        summary=[
-            f"{sweep.title} at diversity {diversity:g}: ensemble {percent(both)}, one member "
-            f"{percent(alone)}, Bagging Autoencoders {percent(bagging[0])}."
-            for diversity, both, alone in zip(sweep.diversities, ensemble[0], individual[0], strict=True)
-        ],
-    )
+def _panel(study: dict[str, Any]) -> Chart:
+    """The errors of one data set as its own section has them, with Bagging as the only level."""
+    errors = study["sections"][0]["charts"][0]
+    summary = [f"{study['name']}: {text}" for text in errors["summary"]]
+    levels = [each for each in errors["levels"] if each["name"] == BAGGING]
+    return errors | {"title": study["name"], "levels": levels, "summary": summary}
 
 
 def _study(sweep: Sweep, setting: Setting) -> dict[str, Any]:
