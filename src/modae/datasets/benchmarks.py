@@ -165,11 +165,10 @@ def load_benchmark(
         n_classes = len(benchmark.target_names)
         images, target = read_amat(directory, originals, n_samples, n_classes, home)
     elif directory is not None and not sources.idx_files(directory):
-        names = [
-            originals[0],
-            *(name for part in sources.IDX_PARTS for name in sources.idx_names(part, "images")),
-        ]
-        raise FileNotFoundError(f"{directory} has none of these files: {', '.join(names)}.")
+        idx = [name for part in sources.IDX_PARTS for name in sources.idx_names(part, "images")]
+        raise FileNotFoundError(
+            f"{directory} has none of these files: {', '.join([originals[0], *idx])}."
+        )
     elif benchmark.draw is not None:
         images, target = benchmark.draw(n_samples or benchmark.n_default, rng)
     else:

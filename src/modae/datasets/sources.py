@@ -127,8 +127,8 @@ def read_idx_digits(directory: Path) -> Digits:
             read_idx(paths[content], IDX_DIMENSIONS[content]) for content in IDX_DIMENSIONS
         )
         parts.append(checked_digits(f"{paths['images']} and its labels", pixels, labels))
-    images, labels = (np.concatenate([getattr(part, name) for part in parts]) for name in IDX_DIMENSIONS)
-    return Digits(str(directory), images, labels)
+    stacked = (np.concatenate([getattr(part, name) for part in parts]) for name in IDX_DIMENSIONS)
+    return Digits(str(directory), *stacked)
 
 
 def read_idx(path: Path, n_dimensions: int) -> NDArray[np.uint8]:

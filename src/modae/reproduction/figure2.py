@@ -25,7 +25,7 @@ from modae.metrics import faithfulness, redundancy
 from modae.reproduction.run import Finding, Setting
 from modae.utils.arrays import Array
 
-SIZES = {"n_modules": 10, "n_components": 10}
+SIZES: dict[str, Any] = {"n_modules": 10, "n_components": 10}
 N_FOLDS = 5
 
 FROM_DIGITS = ("basic", "rotations", "background_noise", "background_images")
@@ -154,7 +154,7 @@ def sweeps(setting: Setting) -> list[Sweep]:
 
 def _errors(setting: Setting, name: str, seed: int) -> dict[str, list[Any]]:
     """Errors of modular and bagging autoencoders on the folds of one seed."""
-    n_samples, jobs = n_images(setting, name), {"n_jobs": setting.n_jobs}
+    n_samples, n_jobs = n_images(setting, name), setting.n_jobs
     setting.tell(f"Figure 2: {name.replace('_', ' ')}, {n_samples:,} images, seed {seed}")
     X, y = load_images(setting, name, n_samples, seed)
     search = ModularClassifierCV(
@@ -164,13 +164,14 @@ def _errors(setting: Setting, name: str, seed: int) -> dict[str, list[Any]]:
         cv=folds(seed),
         scale=False,
         voting="hard",
+        n_jobs=n_jobs,
         random_state=seed,
-        **jobs,
     )
     results, errors = search.fit(X, y).cv_results_, {}
     for kind in ("ensemble", "individual"):
         errors[kind] = [results[f"split{fold}_{kind}_error"].tolist() for fold in range(N_FOLDS)]
-    baseline = nearest_neighbours(BaggingAutoencoder(**SIZES, **jobs), random_state=seed, **jobs)
+    bagging = BaggingAutoencoder(**SIZES, n_jobs=n_jobs)
+    baseline = nearest_neighbours(bagging, n_jobs=n_jobs, random_state=seed)
     errors["bagging"] = (1.0 - cross_val_score(baseline, X, y, cv=folds(seed))).tolist()
     return errors
 

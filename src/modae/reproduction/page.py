@@ -125,10 +125,11 @@ def _study(sweep: Sweep, setting: Setting) -> dict[str, Any]:
     n_samples = min(MOST_ROWS, figure2.n_images(setting, sweep.name))
     X, y = figure2.load_images(setting, sweep.name, n_samples)
     train, test = next(figure2.folds().split(X, y))
-    best, seed = float(sweep.diversities[sweep.best]), {"random_state": 0}
-    extractor = LinearModularAutoencoder(**SIZES, diversity=best, **seed).fit(X[train])
-    stops = sweep.diversities.tolist()
-    subject = make_subject(extractor, X[test], y[test], diversities=stops, n_samples=MOST_ROWS, **seed)
+    best, stops = float(sweep.diversities[sweep.best]), sweep.diversities.tolist()
+    extractor = LinearModularAutoencoder(**SIZES, diversity=best, random_state=0).fit(X[train])
+    subject = make_subject(
+        extractor, X[test], y[test], diversities=stops, n_samples=MOST_ROWS, random_state=0
+    )
     answers = []
     for model in subject.models:
         ensemble = nearest_neighbours(FrozenEstimator(model), n_jobs=setting.n_jobs)

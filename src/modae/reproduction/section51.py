@@ -53,7 +53,7 @@ def run(setting: Setting) -> list[Finding]:
 
 def mixture(seed: int) -> tuple[Array, np.ndarray]:
     """Training rows, then test rows; classes 1, 2, 3."""
-    how = {"means": MEANS, "standard_deviation": SPREAD, "random_state": seed}
+    how: dict[str, Any] = {"means": MEANS, "standard_deviation": SPREAD, "random_state": seed}
     X, y = make_gaussian_mixture(N_TRAIN + N_TEST, **how)
     return X, y + 1
 

@@ -209,7 +209,7 @@ def fit(size: Size, seed: int, method: str, step: float) -> Fit:
     elif method == CLOSING:
         descent = backfit(covariance, start, DIVERSITY, max_iter=100, min_decrease=-inf, target=closed)
     else:
-        limits = {"max_iter": size.max_epochs, "min_decrease": EPSILON}
+        limits: dict[str, Any] = {"max_iter": size.max_epochs, "min_decrease": EPSILON}
         descent = descend(covariance, start, DIVERSITY, step=length, **limits)
     end = perf_counter()
     epochs, gaps = len(descent.losses) - 1, [problem.gap(loss) for loss in descent.losses]
@@ -295,13 +295,15 @@ def table(result: SizeResult) -> str:
             result.column(field, method) for field in ("seconds", "epochs", "gap", "seconds_near")
         )
         text += three(method, method, [_short(each(seconds)) for each in (np.min, np.mean, np.max)])
-        reached = "never" if np.median(near) == inf else _short(np.median(near))
+        reached = _short(np.median(near))
         text += f"{np.median(epochs):8.0f}{max(0.0, np.median(gaps)):9.0e}{reached:>10}\n"
     speed_ups = result.ratio(FIXED, ALGORITHM_1)
     ratios = [f"{each(speed_ups):.1f}x" for each in (np.min, np.mean, np.max)]
     return text + three("speed up, fixed step", FIXED, ratios) + "\n"
 
 
-def _short(seconds: float) -> str:
+def _short(seconds: Any) -> str:
     """Seconds in at most seven characters."""
+    if seconds == inf:
+        return "never"
     return f"{seconds:.4f}" if seconds < 10.0 else f"{seconds:.1f}"

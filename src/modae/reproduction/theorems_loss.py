@@ -260,8 +260,9 @@ def lowest_loss(instance: Instance, lam: float) -> float:
 
     Least Eq. 1 met by random modules of all sizes and by descent, relative to its first term.
     """
-    sigma, shape = instance.covariance, instance.decoders.shape
-    random = [(size, *random_modules(*shape, instance.rng)) for size in scales(100.0)]
+    sigma, (n_modules, n_features, width) = instance.covariance, instance.decoders.shape
+    shape = (n_modules, n_features, width, instance.rng)
+    random = [(size, *random_modules(*shape)) for size in scales(100.0)]
     descent = descend(sigma, (instance.decoders, instance.encoders), lam, max_iter=200)
     candidates = [(size * A, B) for size, A, B in random] + [(descent.decoders, descent.encoders)]
     terms = [linear_terms(A, B, sigma) for A, B in candidates]
@@ -272,12 +273,12 @@ def lowest_loss(instance: Instance, lam: float) -> float:
 def depth_of_descent(instance: Instance, lam: float) -> float:
     """Theorem 1, second half: for lam > 1 plain descent with a line search finds no floor."""
     start, floor = (instance.decoders, instance.encoders), -FAR * instance.variance
-    limits = {"max_iter": 2000, "min_decrease": -np.inf, "target": floor}
+    limits: dict[str, Any] = {"max_iter": 2000, "min_decrease": -np.inf, "target": floor}
     return descend(instance.covariance, start, lam, **limits).losses[-1] / instance.variance
 
 
 @check("theorem1-moreover", LOW_AND_HIGH, -FAR, -FAR, cases=ABOVE_ONE)
-def low_loss_high_error(instance: Instance, lam: float) -> tuple[float, float]:
+def low_loss_high_error(instance: Instance, lam: float) -> tuple[Any, Any]:
     """Theorem 1, "moreover": the loss is as low, and autoencoders of the proof as bad, as one likes."""
     decoders, q = np.zeros_like(instance.decoders), float(STEEP[-1])
     decoders[0, 0, 0], decoders[1, 0, 0] = q**2 + q, -(q**2)
