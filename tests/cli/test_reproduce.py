@@ -14,8 +14,17 @@ from rich.console import Console
 from modae.cli import errors
 from modae.cli.app import app
 from modae.cli.reproduce import run, show
-from modae.reproduction.claims import DIFFERS, REPRODUCED, UNCHECKED, Claim, Finding, Verdict, claims
-from modae.reproduction.run import PARTS, Setting
+from modae.reproduction.run import (
+    DIFFERS,
+    PARTS,
+    REPRODUCED,
+    UNCHECKED,
+    Claim,
+    Finding,
+    Setting,
+    Verdict,
+    claims,
+)
 
 COMMAND = "import sys\nfrom modae.cli import main\nsys.argv[0] = 'modae'\nmain()"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from modae.datasets import load_benchmark
-from modae.datasets.idx import read_idx, read_idx_digits
+from modae.datasets.sources import read_idx, read_idx_digits
 
 
 def idx_bytes(array):

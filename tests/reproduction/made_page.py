@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from modae.reproduction import figure2, page
-from modae.reproduction.claims import DIFFERS, REPRODUCED, Verdict, claims
 from modae.reproduction.figure2 import Sweep
-from modae.reproduction.run import Setting
+from modae.reproduction.run import DIFFERS, REPRODUCED, Setting, Verdict, claims
 
 GRID = np.linspace(0.0, 1.0, 21).round(2)
 

@@ -7,9 +7,10 @@ from importlib.resources import files
 
 import pytest
 
-from modae.reproduction import claims as claims_file
-from modae.reproduction.claims import (
+from modae.reproduction import run as claims_file
+from modae.reproduction.run import (
     DIFFERS,
+    PARTS,
     REPRODUCED,
     UNCHECKED,
     Claim,
@@ -19,7 +20,6 @@ from modae.reproduction.claims import (
     compare,
     counts,
 )
-from modae.reproduction.run import PARTS
 
 CLAIMS = claims()
 FILE = files("modae.reproduction").joinpath("expected.toml").read_text(encoding="utf-8")

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from modae.reproduction import figure2
-from modae.reproduction.claims import claims
 from modae.reproduction.figure2 import FULL_SIZES, Sweep, judge, margin, row, table
-from modae.reproduction.run import Setting
+from modae.reproduction.run import Setting, claims
 
 GRID = np.array([0.0, 0.5, 0.75, 1.0])
 RUNS = np.array([-0.01, 0.0, 0.01])

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from modae.reproduction.claims import DIFFERS, REPRODUCED, claims
+from modae.reproduction.run import DIFFERS, REPRODUCED, claims
 from reproduction.made_page import made_page
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from modae import __version__
 from modae.reproduction import run as run_file
-from modae.reproduction.claims import DIFFERS, REPRODUCED, Finding, claims
-from modae.reproduction.run import PARTS, Setting, reproduce
+from modae.reproduction.run import DIFFERS, PARTS, REPRODUCED, Finding, Setting, claims, reproduce
 
 
 class Parts:

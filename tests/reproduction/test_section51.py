@@ -9,8 +9,7 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 
 from modae.reproduction import section51
-from modae.reproduction.claims import claims
-from modae.reproduction.run import Setting
+from modae.reproduction.run import Setting, claims
 from modae.reproduction.section51 import MEANS, N_TEST, N_TRAIN, PAPER, TOLERANCE, mixture, separation
 
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from modae.reproduction import section52
-from modae.reproduction.claims import claims
 from modae.reproduction.figure2 import FULL_SIZES, Sweep
-from modae.reproduction.run import Setting
+from modae.reproduction.run import Setting, claims
 from modae.reproduction.section52 import judge, row
 
 GRID = np.linspace(0.0, 1.0, 11)

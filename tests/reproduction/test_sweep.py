@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from modae.datasets import load_benchmark
 from modae.reproduction import figure2
-from modae.reproduction.figure2 import FULL_SIZES, N_COMPONENTS, N_FOLDS, grid, sweeps
+from modae.reproduction.figure2 import FULL_SIZES, N_FOLDS, SIZES, grid, sweeps
 from modae.reproduction.run import Setting
 
 SIZE = 150
@@ -86,7 +86,7 @@ def test_at_diversity_zero_the_errors_are_those_of_one_pca(measured):
     for (train, test), ensemble, individual in zip(
         folds, measured.ensemble[:, 0], measured.individual[:, 0], strict=True
     ):
-        pca = PCA(N_COMPONENTS, svd_solver="full").fit(X[train])
+        pca = PCA(SIZES["n_components"], svd_solver="full").fit(X[train])
         single = KNeighborsClassifier(1).fit(pca.transform(X[train]), y[train])
         error = 1.0 - single.score(pca.transform(X[test]), y[test])
         assert [ensemble, individual] == pytest.approx([error, error])
@@ -101,7 +101,7 @@ def test_members_get_worse_with_diversity(measured):
 @pytest.mark.parametrize("part", [0, 1], ids=["training rows", "test rows"])
 def test_at_diversity_zero_the_correlations_are_those_of_one_pca(measured, part):
     X, _, folds = rows_and_folds()
-    pca = PCA(N_COMPONENTS, svd_solver="full").fit(X[folds[0][0]])
+    pca = PCA(SIZES["n_components"], svd_solver="full").fit(X[folds[0][0]])
     rows = X[folds[0][part]].astype(np.float64)
     expected = dcor.distance_correlation(rows, pca.transform(rows))
     assert measured.faithfulness[part, 0, 0] == pytest.approx(expected, abs=1e-5)

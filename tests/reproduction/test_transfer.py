@@ -8,8 +8,7 @@ import pytest
 from modae import LinearModularAutoencoder
 from modae.datasets import load_benchmark
 from modae.reproduction import transfer
-from modae.reproduction.claims import claims
-from modae.reproduction.run import Setting
+from modae.reproduction.run import Setting, claims
 from modae.reproduction.transfer import DIVERSITY, TASKS, judge, paired_errors
 
 ROWS = 1500

@@ -18,9 +18,8 @@ from modae.cli.errors import UserError
 from modae.cli.tables import check_output
 from modae.cli.talk import plain
 from modae.report.page import require_plotly
-from modae.reproduction.claims import DIFFERS, REPRODUCED, Verdict, counts
 from modae.reproduction.page import make_page
-from modae.reproduction.run import PARTS, Setting, check_source, reproduce
+from modae.reproduction.run import DIFFERS, PARTS, REPRODUCED, Setting, Verdict, counts, reproduce
 
 COLOURS = {REPRODUCED: "green", DIFFERS: "yellow"}
 
@@ -47,7 +46,7 @@ def reproduce_command(
     if unknown:
         raise UserError(f"There is no part {unknown[0]!r}. Parts are: {', '.join(PARTS)}.")
     try:
-        check_source(list(names or PARTS), setting)
+        setting.check_source(names or PARTS)
     except (ValueError, FileNotFoundError, NotADirectoryError) as error:
         raise UserError(f"--source {source}: {error}") from error
     except (OSError, ImportError):

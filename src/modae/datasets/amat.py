@@ -6,10 +6,9 @@ remembers size and time of its text and is made again when they differ. Without 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -20,9 +19,6 @@ from modae.utils.arrays import Array, Indices
 from modae.utils.atomic import atomic_write
 
 N_PIXELS = SIDE * SIDE
-_ROW: Any = np.dtype((np.float32, N_PIXELS + 1))
-_LONGEST_LINE = 100 * N_PIXELS
-"""Characters. A file without line ends is refused before it fills the memory."""
 
 
 def find_amat(directory: Path, name: str) -> Path | None:
@@ -51,18 +47,18 @@ def read_amat(
     images : ndarray of shape (n_samples, 28, 28), float32
     labels : ndarray of shape (n_samples,), from 0 to ``n_classes - 1``
     """
-    rows = np.empty((0, N_PIXELS + 1), dtype=np.float32)
+    rows, missing = np.empty((0, N_PIXELS + 1), dtype=np.float32), n_samples
     for name in names[:1] if n_samples is None else names:
-        if len(rows) == n_samples:
+        if missing == 0:
             break
         path = find_amat(directory, name)
         if path is None:
             raise FileNotFoundError(
                 f"{directory / name} is needed for so many samples, and is not there."
             )
-        missing = None if n_samples is None else n_samples - len(rows)
         rows = np.concatenate([rows, read_rows(path, n_classes, missing, data_home)])
-    if n_samples is not None and len(rows) < n_samples:
+        missing = None if n_samples is None else n_samples - len(rows)
+    if missing:
         raise ValueError(
             f"n_samples must be at most {len(rows)}, the number of rows in {' and '.join(names)} "
             f"of {directory}, got {n_samples}."
@@ -95,34 +91,28 @@ def read_rows(text: Path, n_classes: int, n_rows: int | None, data_home: Path | 
 
 
 def _parsed(text: Path, n_classes: int, n_rows: int | None) -> Array:
-    """The first rows of the text, checked."""
-    rows: Array = np.fromiter(islice(_numbers(text), n_rows), dtype=_ROW)
-    if not len(rows):
-        raise ValueError(f"{text}: expected rows of {N_PIXELS} values and a label, found an empty file.")
-    checked_labels(str(text), rows[:, -1], len(rows), n_classes)
-    return rows
-
-
-def _numbers(text: Path) -> Iterator[Array]:
-    """The numbers of each row, 784 in [0, 1] and one more; blank lines do not count."""
+    """The first rows of the text: 784 numbers in [0, 1] and a label each; blank lines do not count."""
+    longest = (
+        100 * N_PIXELS
+    )  # characters: a file without line ends is refused before it fills the memory
+    rows = []
     with text.open(encoding="ascii", errors="replace") as file:
-        lines = (line for line in iter(lambda: file.readline(_LONGEST_LINE), "") if line.strip())
-        for number, line in enumerate(lines, start=1):
-            place, fields = f"{text}, row {number}", line.split()
+        lines = (line for line in iter(lambda: file.readline(longest), "") if line.strip())
+        for number, line in enumerate(islice(lines, n_rows), start=1):
+            place, fields = f"{text}, row {number}: expected", line.split()
             if len(fields) != N_PIXELS + 1:
-                raise ValueError(
-                    f"{place}: expected {N_PIXELS} values and a label, found {len(fields)} columns."
-                )
+                raise ValueError(f"{place} {N_PIXELS} values and a label, found {len(fields)} columns.")
             try:
                 row = np.array(fields, dtype=np.float32)
             except ValueError as reason:
-                raise ValueError(
-                    f"{place}: expected numbers, found something else: {reason}."
-                ) from reason
+                raise ValueError(f"{place} numbers, found something else: {reason}.") from reason
             outside = np.flatnonzero(~((row[:-1] >= 0.0) & (row[:-1] <= 1.0)))
             if len(outside):
-                column = outside[0]
-                raise ValueError(
-                    f"{place}: expected values in [0, 1], found {row[column]} in column {column + 1}."
-                )
-            yield row
+                value, column = row[outside[0]], outside[0] + 1
+                raise ValueError(f"{place} values in [0, 1], found {value} in column {column}.")
+            rows.append(row)
+    if not rows:
+        raise ValueError(f"{text}: expected rows of {N_PIXELS} values and a label, found an empty file.")
+    stacked = np.array(rows)
+    checked_labels(str(text), stacked[:, -1], n_classes)
+    return stacked

@@ -11,19 +11,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
+import modae.datasets.sources as sources
 from modae.datasets.amat import find_amat, read_amat
 from modae.datasets.digits import on_noise, on_photographs, photographs, rotated
-from modae.datasets.idx import PARTS, has_idx_files, idx_names, read_idx_digits
 from modae.datasets.shapes import make_convex, make_rectangles
-from modae.datasets.sources import embedded_digits, openml_digits
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_choice, check_count, check_flag
 
-Images: TypeAlias = tuple[Array, Indices]
-"""Images (n, 28, 28) and labels (n,)."""
-
 PathLike: TypeAlias = str | os.PathLike[str]
-RandomState: TypeAlias = np.random.RandomState
 
 DIGITS = tuple("0123456789")
 
@@ -50,8 +45,8 @@ class Benchmark:
 
     task: str
     originals: tuple[str, str]
-    vary: Callable[[Array, RandomState], Array] = lambda images, rng: images
-    draw: Callable[[int, RandomState], Images] | None = None
+    vary: Callable[[Array, np.random.RandomState], Array] = lambda images, rng: images
+    draw: Callable[[int, np.random.RandomState], tuple[Array, Indices]] | None = None
     n_default: int = 12_000
     target_names: tuple[str, ...] = DIGITS
 
@@ -162,35 +157,32 @@ def load_benchmark(
     check_flag("return_X_y", return_X_y)
     if n_samples is not None:
         check_count("n_samples", n_samples)
-    benchmark = BENCHMARKS[name]
+    benchmark, rng = BENCHMARKS[name], check_random_state(random_state)
     home = None if data_home is None else Path(data_home).expanduser()
-    images, target = _images(benchmark, n_samples, source, home, check_random_state(random_state))
+    directory = None if source in ("embedded", "openml") else _directory(source)
+    originals = benchmark.originals
+    if directory is not None and find_amat(directory, originals[0]) is not None:
+        n_classes = len(benchmark.target_names)
+        images, target = read_amat(directory, originals, n_samples, n_classes, home)
+    elif directory is not None and not sources.idx_files(directory):
+        idx = [name for part in sources.IDX_PARTS for name in sources.idx_names(part, "images")]
+        raise FileNotFoundError(
+            f"{directory} has none of these files: {', '.join([originals[0], *idx])}."
+        )
+    elif benchmark.draw is not None:
+        images, target = benchmark.draw(n_samples or benchmark.n_default, rng)
+    else:
+        if directory is not None:
+            digits = sources.read_idx_digits(directory)
+        else:
+            digits = sources.embedded_digits() if source == "embedded" else sources.openml_digits(home)
+        images, target = digits.draw(n_samples or min(benchmark.n_default, len(digits.labels)), rng)
+        images = benchmark.vary(images, rng)
     data = images.reshape(len(images), -1)
     if return_X_y:
         return data, target
     names = np.array(benchmark.target_names)
     return Bunch(data=data, target=target, images=images, target_names=names, DESCR=benchmark.task)
-
-
-def _images(
-    benchmark: Benchmark, n_samples: int | None, source: PathLike, home: Path | None, rng: RandomState
-) -> Images:
-    """From the original files if the source has them, else made."""
-    directory = None if source in ("embedded", "openml") else _directory(source)
-    originals = benchmark.originals
-    if directory is not None and find_amat(directory, originals[0]) is not None:
-        return read_amat(directory, originals, n_samples, len(benchmark.target_names), home)
-    if directory is not None and not has_idx_files(directory):
-        names = [originals[0], *(name for part in PARTS for name in idx_names(part, "images"))]
-        raise FileNotFoundError(f"{directory} has none of these files: {', '.join(names)}.")
-    if benchmark.draw is not None:
-        return benchmark.draw(n_samples or benchmark.n_default, rng)
-    if directory is not None:
-        digits = read_idx_digits(directory)
-    else:
-        digits = embedded_digits() if source == "embedded" else openml_digits(home)
-    images, labels = digits.draw(n_samples or min(benchmark.n_default, len(digits)), rng)
-    return benchmark.vary(images, rng), labels
 
 
 def _directory(source: Any) -> Path:

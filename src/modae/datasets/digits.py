@@ -15,9 +15,10 @@ from importlib.resources import files
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from scipy.ndimage import map_coordinates
+from scipy.ndimage import rotate
 
 from modae.utils.arrays import Array
+from modae.utils.extras import require
 
 SIDE = 28
 """Pixels along one side of an image."""
@@ -25,25 +26,10 @@ SIDE = 28
 LOWEST_DEVIATION = 0.05
 """A patch of a photograph whose grey values have a smaller standard deviation has too little texture."""
 
-_BATCH = 1000
-"""Images that are worked on at once; the result does not depend on it."""
-
 PHOTOGRAPHS = {
-    "sklearn.datasets.images": ("china.jpg", "flower.jpg"),
-    "skimage.data": (
-        "astronaut.png",
-        "brick.png",
-        "camera.png",
-        "chelsea.png",
-        "clock_motion.png",
-        "coffee.png",
-        "coins.png",
-        "grass.png",
-        "gravel.png",
-        "moon.png",
-        "motorcycle_left.png",
-        "rocket.jpg",
-    ),
+    "sklearn.datasets.images": "china.jpg flower.jpg",
+    "skimage.data": "astronaut.png brick.png camera.png chelsea.png clock_motion.png coffee.png "
+    "coins.png grass.png gravel.png moon.png motorcycle_left.png rocket.jpg",
 }
 """Package -> the photographs in its wheel. Drawings, documents and microscope slides are left out."""
 
@@ -74,18 +60,9 @@ def rotated(images: Array, angles: Array) -> Array:
            [1., 0., 0.],
            [0., 0., 0.]], dtype=float32)
     """
-    result, centre = np.empty_like(images), (images.shape[-1] - 1) / 2
-    row, column = np.mgrid[: images.shape[-1], : images.shape[-1]] - centre
-    for start in range(0, len(images), _BATCH):
-        batch = slice(start, start + _BATCH)
-        cosine, sine = np.cos(angles[batch])[:, None, None], np.sin(angles[batch])[:, None, None]
-        from_row = cosine * row + sine * column + centre
-        from_column = cosine * column - sine * row + centre
-        own = np.broadcast_to(np.arange(len(from_row))[:, None, None], from_row.shape)
-        result[batch] = map_coordinates(
-            images[batch], [own, from_row, from_column], order=1, mode="grid-constant", cval=0.0
-        )
-    return result
+    options = {"reshape": False, "order": 1, "mode": "grid-constant"}
+    turned = [rotate(*pair, **options) for pair in zip(images, np.degrees(angles), strict=True)]
+    return np.array(turned, dtype=images.dtype)
 
 
 def on_noise(images: Array, rng: np.random.RandomState) -> Array:
@@ -134,18 +111,12 @@ def photographs() -> tuple[Array, ...]:
     >>> len(photographs()), photographs()[0].shape
     (14, (427, 640))
     """
-    pictures = []
+    needed = {"extra": "datasets", "purpose": "Photographs behind digits"}
+    pillow, pictures = require("PIL.Image", **needed), []
     for package, names in PHOTOGRAPHS.items():
-        try:
-            folder = files(package)
-        except ModuleNotFoundError as reason:
-            raise ModuleNotFoundError(
-                'The photographs behind digits need scikit-image: pip install "modae[datasets]".'
-            ) from reason
-        from PIL import Image
-
-        for name in names:
-            with (folder / name).open("rb") as file, Image.open(file) as image:
+        folder = files(require(package, **needed))
+        for name in names.split():
+            with (folder / name).open("rb") as file, pillow.open(file) as image:
                 grey = np.asarray(image.convert("L"), dtype=np.float32) / 255
             grey.setflags(write=False)
             pictures.append(grey)

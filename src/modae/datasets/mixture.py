@@ -78,27 +78,26 @@ def make_gaussian_mixture(
     >>> X.shape
     (300, 2)
     """
-    sizes = {"n_samples": n_samples, "n_features": n_features, "n_clusters": n_clusters}
-    for name, size in sizes.items():
-        if size is not None or name == "n_samples":
-            check_count(name, size)
+    check_count("n_samples", n_samples)
     check_non_negative("standard_deviation", standard_deviation)
     check_flag("return_means", return_means)
     rng = check_random_state(random_state)
     spread = None if covariances is None else _numbers("covariances", covariances)
-    if means is None:
-        implied = spread.shape if spread is not None and spread.ndim > 1 else ()
-        clusters = n_clusters or (*implied[:-2], 10)[0]
-        centres = rng.standard_normal((clusters, n_features or (*implied[-1:], 100)[0]))
-    else:
-        centres = _numbers("means", means)
-        if centres.ndim != 2 or 0 in centres.shape:
-            raise ValueError(f"means must have shape (n_clusters, n_features), got {centres.shape}.")
-        for name, found in zip(("n_clusters", "n_features"), centres.shape, strict=True):
-            if sizes[name] not in (None, found):
-                raise ValueError(
-                    f"{name} must be {found}, as in means, or left out, got {sizes[name]!r}."
-                )
+    centres = None if means is None else _numbers("means", means)
+    if centres is not None and (centres.ndim != 2 or 0 in centres.shape):
+        raise ValueError(f"means must have shape (n_clusters, n_features), got {centres.shape}.")
+    implied = (10, 100) if spread is None or spread.ndim < 2 else (10, *spread.shape)[-3:-1]
+    clusters, features = implied if centres is None else centres.shape
+    for name, size, found in (
+        ("n_clusters", n_clusters, clusters),
+        ("n_features", n_features, features),
+    ):
+        if size is not None:
+            check_count(name, size)
+        if centres is not None and size not in (None, found):
+            raise ValueError(f"{name} must be {found}, as in means, or left out, got {size!r}.")
+    if centres is None:
+        centres = rng.standard_normal((n_clusters or clusters, n_features or features))
     roots = None if spread is None else _square_roots(spread, *centres.shape)
     y = rng.randint(len(centres), size=n_samples)
     noise = rng.standard_normal((n_samples, centres.shape[1]))

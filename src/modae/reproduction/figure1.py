@@ -7,14 +7,10 @@ reconstructions, and their mean, which the diversity term compares with each of 
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from modae.reproduction.claims import Finding
-from modae.reproduction.run import Setting
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from modae.reproduction.run import Finding, Setting
+from modae.utils.extras import require
 
 N_FEATURES, N_HIDDEN = 6, 2
 """Circles in a layer of D features, and of H hidden units."""
@@ -28,15 +24,7 @@ GREY = "#444444"
 INPUT, HIDDEN, OUTPUT, MEAN = 0.0, 4.4, 8.8, 12.6
 """Where the layers stand, from left to right."""
 
-TOP = 5.0
-"""Height of the words above the layers."""
-
-DOTS = -2.15
 PITCH, RADIUS = 0.36, 0.14
-
-MATH: dict[str, Any] = {"math_fontfamily": "stix"}
-
-Point = tuple[float, float]
 
 
 def run(setting: Setting) -> list[Finding]:
@@ -46,63 +34,17 @@ def run(setting: Setting) -> list[Finding]:
     return [Finding("figure1-architecture", True, "redrawn: figure1.png, figure1.svg")]
 
 
-def draw() -> Figure:
+def draw() -> Any:
     """The picture, as a matplotlib figure that belongs to no window."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError('Figure 1 needs matplotlib: pip install "modae[plot]".') from error
-    figure = Figure(figsize=(9.0, 5.6))
+    figure = require("matplotlib.figure", extra="plot", purpose="Figure 1").Figure(figsize=(9.0, 5.6))
     axes = figure.subplots()
     axes.set(xlim=(-1.9, 15.6), ylim=(-5.7, 5.6), aspect="equal")
     axes.set_axis_off()
+    inputs, _ = (_layer(axes, place, 0.0, N_FEATURES, GREY) for place in (INPUT, MEAN))
     for name, height in HEIGHTS.items():
-        _draw_module(axes, name, height)
-    for place in (INPUT, MEAN):
-        _draw_units(axes, _units(place, 0.0, N_FEATURES), GREY)
+        _module(axes, name, height, inputs)
     for place in (HIDDEN, OUTPUT):
-        axes.text(place, DOTS, r"$\vdots$", ha="center", va="center", size=18)
-    _draw_words(axes)
-    return figure
-
-
-def _units(place: float, height: float, count: int) -> list[Point]:
-    """Centres of the circles of one layer, around a height."""
-    return [(place, height + PITCH * (k - (count - 1) / 2)) for k in range(count)]
-
-
-def _draw_module(axes: Axes, name: str, height: float) -> None:
-    """One module: from the shared input to its hidden units, its reconstruction, and on to the mean."""
-    colour = COLOURS[name]
-    hidden, output = _units(HIDDEN, height, N_HIDDEN), _units(OUTPUT, height, N_FEATURES)
-    for left, right in ((_units(INPUT, 0.0, N_FEATURES), hidden), (hidden, output)):
-        for (x0, y0), (x1, y1) in product(left, right):
-            axes.plot([x0, x1], [y0, y1], color=colour, lw=0.6, alpha=0.45, zorder=1)
-    _draw_units(axes, hidden + output, colour)
-    start, end = (OUTPUT + 0.35, height), (MEAN - 0.4, 0.2 * height)
-    axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.6})
-    box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": colour, "lw": 0.8}
-    centred: dict[str, Any] = {"ha": "center", "color": colour, **MATH}
-    for letter, place in (
-        ("B", ((INPUT + HIDDEN) / 2, height / 2)),
-        ("A", ((HIDDEN + OUTPUT) / 2, height)),
-    ):
-        matrix = rf"$\mathbf{{{letter}}}_{name}$"
-        axes.text(*place, matrix, va="center", size=13, bbox=box, zorder=3, **centred)
-    below = height - PITCH * N_FEATURES / 2 - 0.12
-    product_text = rf"$\mathbf{{A}}_{name}\mathbf{{B}}_{name}\,\mathbf{{x}}$"
-    axes.text(OUTPUT, below, product_text, va="top", size=12, **centred)
-
-
-def _draw_units(axes: Axes, units: list[Point], colour: str) -> None:
-    from matplotlib.patches import Circle
-
-    for unit in units:
-        axes.add_patch(Circle(unit, RADIUS, facecolor="white", edgecolor=colour, lw=1.4, zorder=2))
-
-
-def _draw_words(axes: Axes) -> None:
-    """What each layer is: words on top, symbols at both ends."""
+        axes.text(place, -2.15, r"$\vdots$", ha="center", va="center", size=18)
     words = {
         INPUT: "input",
         (INPUT + HIDDEN) / 2: "M encoders",
@@ -112,7 +54,38 @@ def _draw_words(axes: Axes) -> None:
         MEAN: "their mean",
     }
     for place, word in words.items():
-        axes.text(place, TOP, word, ha="center", va="center", color=GREY, size=10)
-    axes.text(INPUT - 0.4, 0.0, r"$\mathbf{x}\in\mathbb{R}^D$", ha="right", va="center", size=13, **MATH)
+        axes.text(place, 5.0, word, ha="center", va="center", color=GREY, size=10)
+    x, math = r"$\mathbf{x}\in\mathbb{R}^D$", {"va": "center", "math_fontfamily": "stix"}
+    axes.text(INPUT - 0.4, 0.0, x, ha="right", size=13, **math)
     mean = r"$\frac{1}{M}\sum_{i=1}^{M}\,\mathbf{A}_i\mathbf{B}_i\mathbf{x}$"
-    axes.text(MEAN + 0.4, 0.0, mean, ha="left", va="center", size=14, **MATH)
+    axes.text(MEAN + 0.4, 0.0, mean, ha="left", size=14, **math)
+    return figure
+
+
+def _layer(axes: Any, place: float, height: float, count: int, colour: str) -> list[tuple[float, float]]:
+    """Draw the circles of one layer, around a height, and say where they are."""
+    from matplotlib.patches import Circle
+
+    units = [(place, height + PITCH * (k - (count - 1) / 2)) for k in range(count)]
+    for unit in units:
+        axes.add_patch(Circle(unit, RADIUS, facecolor="white", edgecolor=colour, lw=1.4, zorder=2))
+    return units
+
+
+def _module(axes: Any, name: str, height: float, inputs: list[tuple[float, float]]) -> None:
+    """One module: from the shared input to its hidden units, its reconstruction, and on to the mean."""
+    colour = COLOURS[name]
+    hidden = _layer(axes, HIDDEN, height, N_HIDDEN, colour)
+    output = _layer(axes, OUTPUT, height, N_FEATURES, colour)
+    for (x0, y0), (x1, y1) in [*product(inputs, hidden), *product(hidden, output)]:
+        axes.plot([x0, x1], [y0, y1], color=colour, lw=0.6, alpha=0.45, zorder=1)
+    start, end = (OUTPUT + 0.35, height), (MEAN - 0.4, 0.2 * height)
+    axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.6})
+    box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": colour, "lw": 0.8}
+    centred: dict[str, Any] = {"ha": "center", "color": colour, "math_fontfamily": "stix"}
+    for letter, place in (("B", (HIDDEN / 2, height / 2)), ("A", ((HIDDEN + OUTPUT) / 2, height))):
+        matrix = rf"$\mathbf{{{letter}}}_{name}$"
+        axes.text(*place, matrix, va="center", size=13, bbox=box, zorder=3, **centred)
+    below = height - PITCH * N_FEATURES / 2 - 0.12
+    product_text = rf"$\mathbf{{A}}_{name}\mathbf{{B}}_{name}\,\mathbf{{x}}$"
+    axes.text(OUTPUT, below, product_text, va="top", size=12, **centred)

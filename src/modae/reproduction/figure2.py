@@ -6,9 +6,11 @@ The measurements, five folds of all diversities on each data set, also serve sec
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
+from scipy.stats import sem
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from modae.datasets import load_benchmark
@@ -16,17 +18,14 @@ from modae.display import DiversityPathDisplay
 from modae.display.style import pyplot
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.classifier_cv import ModularClassifierCV
+from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.bagging import BaggingAutoencoder
 from modae.metrics import faithfulness, redundancy
-from modae.reproduction.claims import Finding
-from modae.reproduction.run import Setting
+from modae.reproduction.run import Finding, Setting
 from modae.utils.arrays import Array
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-N_MODULES = N_COMPONENTS = 10
+SIZES: dict[str, Any] = {"n_modules": 10, "n_components": 10}
 N_FOLDS = 5
 
 FROM_DIGITS = ("basic", "rotations", "background_noise", "background_images")
@@ -124,87 +123,78 @@ def load_images(setting: Setting, name: str, n_samples: int, seed: int = 0) -> t
     return load_benchmark(name, n_samples, source=setting.source, random_state=seed, return_X_y=True)
 
 
+def folds(seed: int = 0) -> StratifiedKFold:
+    """The paper's five, drawn from a seed."""
+    return StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
+
+
+def nearest_neighbours(extractor: Any, **options: Any) -> ModularClassifier:
+    """The paper's ensemble: one nearest neighbour on the features of each module, modal vote."""
+    return ModularClassifier(extractor, NearestNeighborClassifier(), voting="hard", **options)
+
+
 def sweeps(setting: Setting) -> list[Sweep]:
     """All six, each data set and seed from the disk if it was measured before."""
-    measured = []
+    measured, diversities, n_rows = [], grid(setting), 1000 if setting.full else 500
     for name in FULL_SIZES:
-        runs = [_errors(setting, name, seed) for seed in range(3 if setting.full else 1)]
+        question = {"data": name, "n_samples": n_images(setting, name), "diversities": diversities}
+        question |= {"source": str(setting.source)}
+        runs = []
+        for seed in range(3 if setting.full else 1):
+            measure = partial(_errors, setting, name, seed)
+            runs.append(setting.remembered(f"sweep-{name}-{seed}", question | {"seed": seed}, measure))
         curves = {kind: np.concatenate([run[kind] for run in runs]) for kind in runs[0]}
-        curves |= {kind: np.array(each) for kind, each in _correlations(setting, name).items()}
-        measured.append(Sweep(name, np.array(grid(setting)), **curves))
+        measure = partial(_correlations, setting, name, n_rows)
+        about = question | {"seed": 0, "rows": n_rows}
+        correlations = setting.remembered(f"sweep-{name}-correlations", about, measure)
+        curves |= {kind: np.array(values) for kind, values in correlations.items()}
+        measured.append(Sweep(name, np.array(diversities), **curves))
     return measured
-
-
-def _question(setting: Setting, name: str, seed: int) -> dict[str, Any]:
-    """All that the measurements on one data set depend on."""
-    sizes = {"data": name, "n_samples": n_images(setting, name), "diversities": grid(setting)}
-    return sizes | {"source": str(setting.source), "seed": seed}
 
 
 def _errors(setting: Setting, name: str, seed: int) -> dict[str, list[Any]]:
     """Errors of modular and bagging autoencoders on the folds of one seed."""
-    question = _question(setting, name, seed)
-
-    def measure() -> dict[str, list[Any]]:
-        n_samples = question["n_samples"]
-        setting.tell(f"Figure 2: {name.replace('_', ' ')}, {n_samples:,} images, seed {seed}")
-        X, y = load_images(setting, name, n_samples, seed)
-        folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
-        search = ModularClassifierCV(
-            LinearModularAutoencoder(N_MODULES, N_COMPONENTS),
-            diversities=question["diversities"],
-            cv=folds,
-            n_jobs=setting.n_jobs,
-            random_state=seed,
-        )
-        results = search.fit(X, y).cv_results_
-        baseline = ModularClassifier(
-            BaggingAutoencoder(N_MODULES, N_COMPONENTS, n_jobs=setting.n_jobs),
-            n_jobs=setting.n_jobs,
-            random_state=seed,
-        )
-        errors = {
-            kind: [results[f"split{fold}_{kind}_error"].tolist() for fold in range(N_FOLDS)]
-            for kind in ("ensemble", "individual")
-        }
-        return errors | {"bagging": (1.0 - cross_val_score(baseline, X, y, cv=folds)).tolist()}
-
-    return setting.remembered(f"sweep-{name}-{seed}", question, measure)
+    n_samples, n_jobs = n_images(setting, name), setting.n_jobs
+    setting.tell(f"Figure 2: {name.replace('_', ' ')}, {n_samples:,} images, seed {seed}")
+    X, y = load_images(setting, name, n_samples, seed)
+    search = ModularClassifierCV(
+        LinearModularAutoencoder(**SIZES, diversity=0.5),
+        NearestNeighborClassifier(),
+        diversities=grid(setting),
+        cv=folds(seed),
+        scale=False,
+        voting="hard",
+        n_jobs=n_jobs,
+        random_state=seed,
+    )
+    results, errors = search.fit(X, y).cv_results_, {}
+    for kind in ("ensemble", "individual"):
+        errors[kind] = [results[f"split{fold}_{kind}_error"].tolist() for fold in range(N_FOLDS)]
+    bagging = BaggingAutoencoder(**SIZES, n_jobs=n_jobs)
+    baseline = nearest_neighbours(bagging, n_jobs=n_jobs, random_state=seed)
+    errors["bagging"] = (1.0 - cross_val_score(baseline, X, y, cv=folds(seed))).tolist()
+    return errors
 
 
-def _correlations(setting: Setting, name: str) -> dict[str, list[Any]]:
+def _correlations(setting: Setting, name: str, n_rows: int) -> dict[str, list[Any]]:
     """Distance correlations of one fold, on rows that trained the modules and on others."""
-    n_rows = 1000 if setting.full else 500
-    question = _question(setting, name, 0) | {"rows": n_rows}
-
-    def measure() -> dict[str, list[Any]]:
-        setting.tell(f"Section 5.2: {name.replace('_', ' ')}, distance correlations")
-        X, y = load_images(setting, name, question["n_samples"])
-        train, test = next(StratifiedKFold(N_FOLDS, shuffle=True, random_state=0).split(X, y))
-        model = LinearModularAutoencoder(N_MODULES, N_COMPONENTS, random_state=0).fit(X[train])
-        models = list(model.path(question["diversities"]))
-        return {
-            metric.__name__: [
-                [list(metric(at, X[part], n_samples=n_rows, random_state=0)) for at in models]
-                for part in (train, test)
-            ]
-            for metric in (faithfulness, redundancy)
-        }
-
-    return setting.remembered(f"sweep-{name}-correlations", question, measure)
+    setting.tell(f"Section 5.2: {name.replace('_', ' ')}, distance correlations")
+    X, y = load_images(setting, name, n_images(setting, name))
+    parts = next(folds().split(X, y))
+    model = LinearModularAutoencoder(**SIZES, diversity=0.5, random_state=0).fit(X[parts[0]])
+    models, options = list(model.path(grid(setting))), {"n_samples": n_rows, "random_state": 0}
+    return {
+        metric.__name__: [[list(metric(at, X[part], **options)) for at in models] for part in parts]
+        for metric in (faithfulness, redundancy)
+    }
 
 
 # --- judgement ---------------------------------------------------------------------------------------
 
 
-def standard_error(values: Array) -> Array:
-    """Of the mean over the first axis."""
-    return values.std(axis=0, ddof=1) / np.sqrt(len(values))
-
-
 def margin(differences: Array) -> float:
     """Mean of paired differences, in standard errors."""
-    mean, error = float(differences.mean()), float(standard_error(differences))
+    mean, error = float(differences.mean()), float(sem(differences))
     if error > 0.0:
         return mean / error
     return float(np.copysign(np.inf, mean)) if mean else 0.0
@@ -212,45 +202,43 @@ def margin(differences: Array) -> float:
 
 def judge(measured: list[Sweep]) -> list[Finding]:
     """The three claims: below Bagging, best strictly inside, rising again towards 1."""
-    below = {sweep.title: margin(sweep.gain) for sweep in measured}
-    rises = {sweep.title: margin(sweep.rise) for sweep in measured}
     best = [float(sweep.diversities[sweep.best]) for sweep in measured]
+    inside = all(0.0 < value < 1.0 for value in best)
+    words = f"best diversities {', '.join(f'{value:g}' for value in best)}"
     return [
-        _clear_in_all("figure2-below-bagging", below, "below Bagging"),
-        Finding(
-            "figure2-best-inside",
-            all(0.0 < value < 1.0 for value in best),
-            f"best diversities {', '.join(f'{value:g}' for value in best)}",
-        ),
-        _clear_in_all("figure2-rises-towards-one", rises, "higher at 1"),
+        _clear_in_all("figure2-below-bagging", measured, "gain", "below Bagging"),
+        Finding("figure2-best-inside", inside, words),
+        _clear_in_all("figure2-rises-towards-one", measured, "rise", "higher at 1"),
     ]
 
 
-def _clear_in_all(claim: str, margins: dict[str, float], words: str) -> Finding:
-    clear = [name for name, value in margins.items() if value > CLEARLY]
+def _clear_in_all(claim: str, measured: list[Sweep], difference: str, words: str) -> Finding:
+    margins = {sweep.title: margin(getattr(sweep, difference)) for sweep in measured}
+    clear = sum(value > CLEARLY for value in margins.values())
     least = min(margins, key=lambda name: margins[name])
-    text = f"{words} in {len(clear)} of {len(margins)}; least clear: {least}, {margins[least]:.1f} se"
-    return Finding(claim, len(clear) == len(margins), text)
+    text = f"{words} in {clear} of {len(margins)}; least clear: {least}, {margins[least]:.1f} se"
+    return Finding(claim, clear == len(margins), text)
 
 
 # --- what is written ---------------------------------------------------------------------------------
 
 
-def row(sweep: Sweep) -> dict[str, object]:
+def row(sweep: Sweep) -> dict[str, Any]:
     """One line of the table, for machines; a margin that is infinite is null."""
-    mean = sweep.ensemble.mean(axis=0)
-    margins = {"gain": margin(sweep.gain), "rise": margin(sweep.rise)}
+    mean = sweep.ensemble.mean(axis=0).tolist()
+    gain, rise = (m if np.isfinite(m) else None for m in (margin(sweep.gain), margin(sweep.rise)))
     return {
         "data": sweep.name,
         "bagging": float(sweep.bagging.mean()),
-        "best": float(mean[sweep.best]),
+        "best": mean[sweep.best],
         "best_diversity": float(sweep.diversities[sweep.best]),
-        "at_zero": float(mean[0]),
-        "at_one": float(mean[-1]),
+        "at_zero": mean[0],
+        "at_one": mean[-1],
         "gain": float(sweep.gain.mean()),
-        **{f"{k}_in_standard_errors": v if np.isfinite(v) else None for k, v in margins.items()},
+        "gain_in_standard_errors": gain,
+        "rise_in_standard_errors": rise,
         "diversities": sweep.diversities.tolist(),
-        "ensemble": mean.tolist(),
+        "ensemble": mean,
     }
 
 
@@ -263,26 +251,27 @@ def table(measured: list[Sweep]) -> str:
         f"{'data':<18}{'Bagging':>9}{'at 0':>7}{'best':>7}{'at':>6}{'at 1':>7}{'gain':>8}  +-",
     ]
     for sweep in measured:
-        mean = 100 * sweep.ensemble.mean(axis=0)
+        found = row(sweep)
+        fields = ("bagging", "at_zero", "best", "at_one", "gain")
+        bagging, zero, best, one, gain = (100 * found[field] for field in fields)
         lines.append(
-            f"{sweep.title:<18}{100 * sweep.bagging.mean():9.2f}{mean[0]:7.2f}{mean[sweep.best]:7.2f}"
-            f"{sweep.diversities[sweep.best]:6.2f}{mean[-1]:7.2f}{100 * sweep.gain.mean():8.2f}"
-            f"  {100 * standard_error(sweep.gain):.2f}"
+            f"{sweep.title:<18}{bagging:9.2f}{zero:7.2f}{best:7.2f}{found['best_diversity']:6.2f}"
+            f"{one:7.2f}{gain:8.2f}  {100 * sem(sweep.gain):.2f}"
         )
     return "\n".join(lines) + "\n"
 
 
-def draw(measured: list[Sweep]) -> Figure:
+def draw(measured: list[Sweep]) -> Any:
     """Six panels: the ensemble, its members and Bagging against diversity."""
     figure, axes = pyplot().subplots(2, 3, figsize=(12, 7), layout="constrained")
     for sweep, ax in zip(measured, axes.flat, strict=True):
         DiversityPathDisplay(
             diversities=sweep.diversities,
             ensemble_error=sweep.ensemble.mean(axis=0),
-            ensemble_se=standard_error(sweep.ensemble),
+            ensemble_se=sem(sweep.ensemble),
             individual_error=sweep.individual.mean(axis=0),
-            individual_se=standard_error(sweep.individual),
-            baseline={"Bagging": (float(sweep.bagging.mean()), float(standard_error(sweep.bagging)))},
+            individual_se=sem(sweep.individual),
+            baseline={"Bagging": (float(sweep.bagging.mean()), float(sem(sweep.bagging)))},
             chosen=float(sweep.diversities[sweep.best]),
         ).plot(ax=ax)
         ax.set_title(sweep.title)

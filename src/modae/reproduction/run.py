@@ -1,22 +1,28 @@
-"""All parts in order; each is remembered when it is done, so that a run can go on where it stopped."""
+"""The paper's claims beside what was found, and the parts that find it, run in order.
+
+Each part is remembered when it is done, so that a run can go on where it stopped.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
 from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from modae import __version__
 from modae.datasets import load_benchmark
 from modae.display.style import pyplot
-from modae.reproduction.claims import Finding, Verdict, compare
 from modae.utils.atomic import atomic_write
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+REPRODUCED, DIFFERS, UNCHECKED = "reproduced", "differs", "cannot be checked"
 
 PARTS: dict[str, tuple[str, ...]] = {
     "theorems": (),
@@ -30,9 +36,102 @@ PARTS: dict[str, tuple[str, ...]] = {
 """What can be reproduced, in the order of the paper, and the files that each part leaves in the folder;
 if one is missing the part is run again. A part is a module of this folder with ``run(setting)``."""
 
-NEED_DIGITS = ("figure2", "section52", "transfer")
-SHARE_SWEEPS = ("figure2", "section52")
-"""Parts that share measurements, see :func:`modae.reproduction.figure2.sweeps`."""
+
+# --- claims ------------------------------------------------------------------------------------------
+
+
+class Finding(NamedTuple):
+    """The answer to one claim of the paper.
+
+    Parameters
+    ----------
+    claim : str
+        Its name in ``expected.toml``, which holds the paper's words and the rule of the check.
+    holds : bool
+        Whether the rule came out.
+    measured : str
+        Our value, in words and figures, on one line.
+    """
+
+    claim: str
+    holds: bool | np.bool_
+    measured: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim as ``expected.toml`` has it: the paper's words, the rule of the check, and the verdict.
+
+    ``quick`` is the verdict on small samples, where it is not the same.
+    """
+
+    name: str
+    part: str
+    where: str
+    paper: str
+    check: str
+    verdict: str
+    note: str = ""
+    quick: str = ""
+
+    def expected(self, full: bool) -> str:
+        """The verdict that the check should come to."""
+        return self.verdict if full else self.quick or self.verdict
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim, what was measured, and what that says."""
+
+    claim: Claim
+    measured: str
+    verdict: str
+    expected: str
+
+    @property
+    def stopped_holding(self) -> bool:
+        """Whether something that was reproduced is not any more."""
+        return self.expected == REPRODUCED and self.verdict != REPRODUCED
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: the claim, with the verdict that was found and the one that was expected."""
+        own = {"measured": self.measured, "verdict": self.verdict, "expected": self.expected}
+        return asdict(self.claim) | own
+
+
+def claims(part: str | None = None) -> list[Claim]:
+    """All claims, or those of one part, in the order of the file."""
+    text = files("modae.reproduction").joinpath("expected.toml").read_text(encoding="utf-8")
+    known = [Claim(name=name, **fields) for name, fields in tomllib.loads(text).items()]
+    return [claim for claim in known if part in (None, claim.part)]
+
+
+def compare(part: str, findings: Iterable[Finding], *, full: bool) -> list[Verdict]:
+    """What the findings of one part say of its claims.
+
+    Every finding must have a claim, and every claim that can be checked a finding.
+    """
+    found = {finding.claim: finding for finding in findings}
+    verdicts = []
+    for claim in claims(part):
+        finding, expected = found.pop(claim.name, None), claim.expected(full)
+        if finding is None and expected != UNCHECKED:
+            raise ValueError(f"{part} has no finding for its claim {claim.name!r}")
+        verdict = REPRODUCED if finding is not None and finding.holds else DIFFERS
+        verdict = UNCHECKED if expected == UNCHECKED else verdict
+        verdicts.append(Verdict(claim, finding.measured if finding else "", verdict, expected))
+    if found:
+        raise ValueError(f"findings without a claim in expected.toml: {sorted(found)}")
+    return verdicts
+
+
+def counts(verdicts: Sequence[Verdict]) -> dict[str, int]:
+    """How many of each kind."""
+    counted = Counter(verdict.verdict for verdict in verdicts)
+    return {word: counted[word] for word in (REPRODUCED, DIFFERS, UNCHECKED)}
+
+
+# --- parts -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -66,6 +165,11 @@ class Setting:
         """Where a run keeps what it has measured so far."""
         return self.out / "measured"
 
+    def check_source(self, names: Iterable[str]) -> None:
+        """One digit from the source, before hours of work that would end with its error."""
+        if {"figure2", "section52", "transfer"} & set(names):
+            load_benchmark("basic", 1, source=self.source, random_state=0)
+
     def save_text(self, name: str, text: str) -> None:
         """Write a file of text."""
         with atomic_write(self.out / name, "w") as file:
@@ -75,7 +179,7 @@ class Setting:
         """Write numbers and strings."""
         self.save_text(name, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
-    def save_figure(self, name: str, figure: Figure, dpi: int = 150) -> None:
+    def save_figure(self, name: str, figure: Any, dpi: int = 150) -> None:
         """Write a picture as PNG and as SVG, the same file for the same picture, and close it."""
         from matplotlib import rc_context
 
@@ -112,19 +216,28 @@ def reproduce(names: Sequence[str], setting: Setting, *, fresh: bool = False) ->
         Of :data:`PARTS`; empty means all. The results of some go to ``results-{names}.json``.
     setting : Setting
     fresh : bool
-        Forget what an earlier run in the same folder measured for these parts.
+        Forget what an earlier run in the same folder measured for these parts, and nothing else.
 
     Returns
     -------
     verdicts : list of Verdict
     """
-    chosen = list(dict.fromkeys(names or PARTS))
-    check_source(chosen, setting)
-    if fresh:
-        _forget(chosen, setting)
-    verdicts = []
+    chosen, verdicts = list(dict.fromkeys(names or PARTS)), []
+    setting.check_source(chosen)
+    if fresh and {"figure2", "section52"} & set(chosen):
+        for path in setting.measured_folder.glob("sweep-*.json"):  # which these two parts share
+            path.unlink()
     for name in chosen:
-        verdicts += compare(name, _findings(name, setting), full=setting.full)
+
+        def answer(name: str = name) -> list[Finding]:
+            findings = import_module(f"modae.reproduction.{name}").run(setting)
+            return [finding._replace(holds=bool(finding.holds)) for finding in findings]
+
+        if fresh or not all((setting.out / file).is_file() for file in PARTS[name]):
+            (setting.measured_folder / f"part-{name}.json").unlink(missing_ok=True)
+        question = {"part": name, "full": setting.full, "source": str(setting.source)}
+        found = setting.remembered(f"part-{name}", question, answer)
+        verdicts += compare(name, [Finding(*kept) for kept in found], full=setting.full)
     results = {
         "modae": __version__,
         "scale": "full" if setting.full else "quick",
@@ -132,32 +245,3 @@ def reproduce(names: Sequence[str], setting: Setting, *, fresh: bool = False) ->
     }
     setting.save_json(f"results-{'-'.join(chosen)}.json" if names else "results.json", results)
     return verdicts
-
-
-def check_source(names: Sequence[str], setting: Setting) -> None:
-    """One digit from the source, before hours of work that would end with its error."""
-    if set(names) & set(NEED_DIGITS):
-        load_benchmark("basic", 1, source=setting.source, random_state=0)
-
-
-def _forget(names: Sequence[str], setting: Setting) -> None:
-    """Remove what was measured for these parts, and nothing else."""
-    patterns = [f"part-{name}.json" for name in names]
-    if set(names) & set(SHARE_SWEEPS):
-        patterns.append("sweep-*.json")
-    for pattern in patterns:
-        for path in setting.measured_folder.glob(pattern):
-            path.unlink()
-
-
-def _findings(name: str, setting: Setting) -> list[Finding]:
-    """Of one part, from the disk if it was run before with the same setting and its files are there."""
-
-    def answer() -> list[tuple[str, bool, str]]:
-        findings = import_module(f"modae.reproduction.{name}").run(setting)
-        return [(finding.claim, bool(finding.holds), finding.measured) for finding in findings]
-
-    if not all((setting.out / file).is_file() for file in PARTS[name]):
-        (setting.measured_folder / f"part-{name}.json").unlink(missing_ok=True)
-    question = {"part": name, "full": setting.full, "source": str(setting.source)}
-    return [Finding(*kept) for kept in setting.remembered(f"part-{name}", question, answer)]

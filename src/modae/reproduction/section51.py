@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 from warnings import catch_warnings, filterwarnings
 
 import numpy as np
@@ -14,12 +14,8 @@ from modae.display import DecisionRegionDisplay, ModuleDensityDisplay
 from modae.display.style import pyplot
 from modae.ensembles.classifier import ModularClassifier
 from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.reproduction.claims import Finding
-from modae.reproduction.run import Setting
+from modae.reproduction.run import Finding, Setting
 from modae.utils.arrays import Array
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MEANS = ((-2.0, -2.0 / 3.0), (0.0, 4.0 / 3.0), (2.0, -2.0 / 3.0))
 SPREAD = 1.0
@@ -38,22 +34,17 @@ APART, TOGETHER = 0.9, 0.75
 
 def run(setting: Setting) -> list[Finding]:
     """Errors over repetitions, densities and decision boundaries for both diversities."""
-    repetitions = 100 if setting.full else 20
-    setting.tell(f"Section 5.1: {repetitions} mixtures of three clusters")
-    errors = {lam: np.array([_error(lam, seed) for seed in range(repetitions)]) for lam in PAPER}
+    seeds = range(100 if setting.full else 20)
+    setting.tell(f"Section 5.1: {len(seeds)} mixtures of three clusters")
+    errors = {
+        diversity: [_error(fitted(diversity, seed), seed) for seed in seeds] for diversity in PAPER
+    }
     setting.save_figure("section51", draw())
-    setting.save_json(
-        "section51.json",
-        {
-            "means": MEANS,
-            "standard_deviation": SPREAD,
-            "rows": {"train": N_TRAIN, "test": N_TEST},
-            "errors": {str(lam): values.tolist() for lam, values in errors.items()},
-        },
-    )
+    data = {"means": MEANS, "standard_deviation": SPREAD, "rows": {"train": N_TRAIN, "test": N_TEST}}
+    setting.save_json("section51.json", data | {"errors": errors})
     return [
-        check_error("section51-error-at-zero", 0.0, errors[0.0]),
-        check_error("section51-error-at-half", 0.5, errors[0.5]),
+        check_error("section51-error-at-zero", 0.0, np.array(errors[0.0])),
+        check_error("section51-error-at-half", 0.5, np.array(errors[0.5])),
         check_identical_features(),
         check_separated_classes(),
         check_boundary(),
@@ -62,9 +53,8 @@ def run(setting: Setting) -> list[Finding]:
 
 def mixture(seed: int) -> tuple[Array, np.ndarray]:
     """Training rows, then test rows; classes 1, 2, 3."""
-    X, y = make_gaussian_mixture(
-        N_TRAIN + N_TEST, means=MEANS, standard_deviation=SPREAD, random_state=seed
-    )
+    how: dict[str, Any] = {"means": MEANS, "standard_deviation": SPREAD, "random_state": seed}
+    X, y = make_gaussian_mixture(N_TRAIN + N_TEST, **how)
     return X, y + 1
 
 
@@ -78,9 +68,9 @@ def fitted(diversity: float, seed: int) -> ModularClassifier:
         return model.fit(X[:N_TRAIN], y[:N_TRAIN])
 
 
-def _error(diversity: float, seed: int) -> float:
+def _error(model: ModularClassifier, seed: int) -> float:
     X, y = mixture(seed)
-    return float(1.0 - fitted(diversity, seed).score(X[N_TRAIN:], y[N_TRAIN:]))
+    return float(1.0 - model.score(X[N_TRAIN:], y[N_TRAIN:]))
 
 
 def check_error(claim: str, diversity: float, errors: Array) -> Finding:
@@ -114,15 +104,15 @@ def separation(seed: int = 0) -> Array:
 
 def check_separated_classes(n_seeds: int = 10) -> Finding:
     """At 0.5 one feature sets class 1 apart from 2 and 3 together, the other class 3 from 1 and 2."""
-    apart, together = np.empty((n_seeds, 2)), np.empty((n_seeds, 2))
+    found = np.empty((n_seeds, 2, 2))
     for seed in range(n_seeds):
         areas = separation(seed)
         # Pairs 1-2, 1-3, 2-3: a feature that sets class 1 apart leaves 2-3 together, and so on. For
         # each of the two pairs take the feature that mixes it most.
         for column, pair in enumerate((2, 0)):
             feature = areas[areas[:, pair].argmin()]
-            together[seed, column] = feature[pair]
-            apart[seed, column] = np.delete(feature, pair).min()
+            found[seed, :, column] = np.delete(feature, pair).min(), feature[pair]
+    apart, together = found[:, 0], found[:, 1]
     holds = ((apart > APART) & (together < TOGETHER)).all(axis=1)
     text = f"{holds.sum()} of {n_seeds} mixtures; areas from {apart.min():.2f} apart, up to"
     claim = "section51-which-class-each-feature-separates"
@@ -148,7 +138,7 @@ def check_boundary(seed: int = 0, side: int = 80) -> Finding:
     return Finding("section51-boundary", most[0.0] <= 1 < most[0.5], text)
 
 
-def draw(seed: int = 0) -> Figure:
+def draw(seed: int = 0) -> Any:
     """Projected class densities (two panels for each diversity) and both decision boundaries."""
     X, y = mixture(seed)
     figure = pyplot().figure(figsize=(12, 7), layout="constrained")
@@ -158,7 +148,6 @@ def draw(seed: int = 0) -> Figure:
         DecisionRegionDisplay.from_estimator(model, X[:N_TRAIN], y[:N_TRAIN], ax=line[2])
         for module, ax in enumerate(line[:2], start=1):
             ax.set(title=f"diversity {diversity:g}: feature {module}", xlabel="value of the feature")
-        error = 1.0 - model.score(X[N_TRAIN:], y[N_TRAIN:])
-        line[2].set(xlabel="first coordinate", ylabel="second coordinate")
-        line[2].set_title(f"diversity {diversity:g}: decision regions, error {error:.1%}")
+        title = f"diversity {diversity:g}: decision regions, error {_error(model, seed):.1%}"
+        line[2].set(xlabel="first coordinate", ylabel="second coordinate", title=title)
     return figure

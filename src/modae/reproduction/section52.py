@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
 from scipy.stats import spearmanr
 
 from modae.display.style import BAND_OPACITY, BLUE, RED, open_frame, pyplot
-from modae.reproduction.claims import Finding
 from modae.reproduction.figure2 import Sweep, sweeps
-from modae.reproduction.run import Setting
+from modae.reproduction.run import Finding, Setting
 from modae.utils.arrays import Array
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 STRONG = 0.9
 """Rank correlation with diversity that counts as rising or falling throughout."""
@@ -66,7 +62,7 @@ def row(sweep: Sweep) -> dict[str, object]:
     }
 
 
-def draw(measured: list[Sweep]) -> Figure:
+def draw(measured: list[Sweep]) -> Any:
     """Six panels with the two distance correlations, on training rows (dashed) and on others."""
     figure, axes = pyplot().subplots(2, 3, figsize=(12, 7), layout="constrained", sharey=True)
     for sweep, ax in zip(measured, axes.flat, strict=True):

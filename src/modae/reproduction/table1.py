@@ -13,29 +13,25 @@ covariance, and gradient descent works on that covariance too, which is faster t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from math import inf, isfinite
-from statistics import mean, median
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from modae.core.backfitting import Descent, backfit, random_modules
+from modae.core.backfitting import backfit, random_modules
 from modae.core.gradient import descend
 from modae.core.objective import CLOSED, Problem
 from modae.core.spectral import solve_spectral
 from modae.data.moments import moments_of_rows
 from modae.data.spectrum import spectrum_of_moments
 from modae.datasets import make_gaussian_mixture
-from modae.reproduction.claims import Finding
-from modae.reproduction.run import Setting
+from modae.reproduction.run import Finding, Setting
 from modae.utils.arrays import Array
-
-Start: TypeAlias = tuple[Array, Array]
-"""Decoders and encoders of the modules from which an iteration starts."""
 
 N_ROWS, N_CLUSTERS, DIVERSITY = 1000, 10, 0.5
 EPSILON = 1e-5
@@ -49,12 +45,11 @@ GRID = (0.1, 0.3, 0.5, 0.7, 0.8)
 of stability along the first principal axis, and at 0.9 about one descent in fifteen stops within a few
 epochs. The best one is chosen on data sets of its own."""
 
-CLOSING_EPOCHS = 100
-"""Most epochs of Algorithm 1 on the way to a closed gap: if it needs more, its time is a lower limit."""
-
 ALGORITHM_1, SPECTRAL = "Algorithm 1", "spectral"
 FIXED, LINE_SEARCH = "gradient, fixed step", "gradient, line search"
 METHODS = (ALGORITHM_1, FIXED, LINE_SEARCH, SPECTRAL)
+CLOSING = "Algorithm 1, until the gap is closed"
+"""Not in the table. If it needs more than 100 epochs, its time is a lower limit."""
 
 SIMILAR = 1e-3
 """Costs that differ by less, as a fraction of the variance, are similar."""
@@ -110,8 +105,8 @@ class Fit:
         When the method stopped.
     ended : bool
         Whether it stopped by itself; if not, seconds and epochs are lower limits.
-    seconds_near : float or None
-        Time to a gap of 1e-4; None if it stopped before.
+    seconds_near : float
+        Time to a gap of 1e-4; infinite if it stopped before.
     """
 
     seconds: float
@@ -119,42 +114,25 @@ class Fit:
     cost: float
     gap: float
     ended: bool
-    seconds_near: float | None
-
-
-@dataclass(frozen=True)
-class Repetition:
-    """All methods on one data set, and Algorithm 1 all the way to a closed gap."""
-
-    fits: dict[str, Fit]
-    closing: Fit
-    variance: float
-
-    def ratio(self, slow: str, fast: str) -> float:
-        """How many times longer one method took than another."""
-        return self.fits[slow].seconds / self.fits[fast].seconds
+    seconds_near: float
 
 
 @dataclass(frozen=True)
 class SizeResult:
-    """All repetitions of one size, the step that was chosen, and how the trials of each step ended."""
+    """Fits of one size by method, the step that was chosen, and how the trials of each step ended."""
 
     size: Size
     step: float
     trials: dict[float, list[Fit]]
-    repetitions: list[Repetition]
+    fits: dict[str, list[Fit]]
 
-    def fits(self, method: str) -> list[Fit]:
-        """Of one method, one for each repetition."""
-        return [repetition.fits[method] for repetition in self.repetitions]
+    def column(self, field: str, method: str) -> Array:
+        """A field of the fits of one method, for each repetition."""
+        return np.array([getattr(fit, field) for fit in self.fits[method]])
 
-    def mean(self, field: str, method: str) -> float:
-        """Over the repetitions."""
-        return mean(getattr(fit, field) for fit in self.fits(method))
-
-    def all_ended(self, method: str) -> bool:
-        """Whether no repetition ran into the limit of epochs."""
-        return all(fit.ended for fit in self.fits(method))
+    def ratio(self, slow: str, fast: str) -> Array:
+        """How many times longer one method took than another, for each repetition."""
+        return self.column("seconds", slow) / self.column("seconds", fast)
 
 
 def run(setting: Setting) -> list[Finding]:
@@ -164,7 +142,7 @@ def run(setting: Setting) -> list[Finding]:
         setting.tell(f"Table 1: {size.n_features} dimensions, {size.repetitions} repetitions")
         results.append(measure(size))
     setting.save_json("table1.json", [asdict(result, dict_factory=_finite) for result in results])
-    setting.save_text("table1.txt", table(results))
+    setting.save_text("table1.txt", "\n".join(map(table, results)))
     return judge(results)
 
 
@@ -178,19 +156,18 @@ def _finite(fields: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def measure(size: Size) -> SizeResult:
     """Choose the step of gradient descent, then run every method on every data set."""
+    seeds, others = np.split(np.arange(size.repetitions + size.trials), [size.repetitions])
     with threadpool_limits(1):
-        trials: dict[float, list[Fit]] = {step: [] for step in GRID}
-        for step, fits in trials.items():  # on data that are not used again
-            for seed in range(size.repetitions, size.repetitions + size.trials):
-                rows, start = draw(size, seed)
-                fits.append(_gradient_descent(size, step, rows, start, _problem(rows, size)))
+        trials = {step: [fit(size, seed, FIXED, step) for seed in others] for step in GRID}
         step = min(trials, key=lambda step: _cost_then_time(trials[step]))
-        repetitions = [_repeat(size, step, seed) for seed in range(size.repetitions)]
-    return SizeResult(size, step, trials, repetitions)
+        fits: dict[str, list[Fit]] = {method: [] for method in (*METHODS, CLOSING)}
+        for seed, method in product(seeds, fits):
+            fits[method].append(fit(size, seed, method, step))
+    return SizeResult(size, step, trials, fits)
 
 
-def draw(size: Size, seed: int) -> tuple[Array, Start]:
-    """Rows of the mixture, and random modules to start from."""
+def draw(size: Size, seed: int) -> tuple[Array, tuple[Array, Array]]:
+    """Rows of the mixture, and the decoders and encoders of random modules to start from."""
     rows, _ = make_gaussian_mixture(
         N_ROWS, size.n_features, N_CLUSTERS, standard_deviation=0.25, random_state=seed
     )
@@ -207,50 +184,37 @@ def _problem(rows: Array, size: Size) -> Problem:
 
 def _cost_then_time(fits: list[Fit]) -> tuple[float, float]:
     """What makes a step the best: mean final cost, in units of the stopping rule, then time."""
-    cost = mean(fit.cost for fit in fits) / EPSILON
+    cost = np.mean([fit.cost for fit in fits]) / EPSILON
     return float(np.round(cost)) if isfinite(cost) else inf, sum(fit.seconds for fit in fits)
 
 
-def _repeat(size: Size, step: float, seed: int) -> Repetition:
+def fit(size: Size, seed: int, method: str, step: float) -> Fit:
+    """One method on one data set, timed from the rows on; a fixed step is in units of M / (2 w_1).
+
+    Every epoch counts the same when the time to a gap is read off.
+    """
     rows, start = draw(size, seed)
     problem = _problem(rows, size)
-    begin = perf_counter()
-    solution = solve_spectral(_problem(rows, size), np.random.default_rng(seed))
-    seconds = perf_counter() - begin
+    length = step * size.n_modules / (2.0 * float(problem.eigenvalues[0])) if method == FIXED else None
     closed = problem.lower_bound + CLOSED * problem.total_variance
-    closing = {"max_iter": CLOSING_EPOCHS, "min_decrease": -inf, "target": closed}
-    fits = {
-        SPECTRAL: Fit(
-            seconds, solution.n_iter, solution.loss, solution.gap, solution.converged, seconds
-        ),
-        ALGORITHM_1: _timed(backfit, rows, start, problem, min_decrease=EPSILON),
-        FIXED: _gradient_descent(size, step, rows, start, problem),
-        LINE_SEARCH: _gradient_descent(size, None, rows, start, problem),
-    }
-    return Repetition(fits, _timed(backfit, rows, start, problem, **closing), problem.total_variance)
-
-
-def _gradient_descent(
-    size: Size, step: float | None, rows: Array, start: Start, problem: Problem
-) -> Fit:
-    """With a step in units of M / (2 w_1), or with a line search."""
-    length = None if step is None else step * size.n_modules / (2.0 * float(problem.eigenvalues[0]))
-    limits = {"max_iter": size.max_epochs, "min_decrease": EPSILON}
-    return _timed(descend, rows, start, problem, step=length, **limits)
-
-
-def _timed(
-    solve: Callable[..., Descent], rows: Array, start: Start, problem: Problem, **options: Any
-) -> Fit:
-    """Moments, then epochs; every epoch counts the same when the time to a gap is read off."""
     begin = perf_counter()
+    if method == SPECTRAL:
+        found = solve_spectral(_problem(rows, size), np.random.default_rng(seed))
+        seconds = perf_counter() - begin
+        return Fit(seconds, found.n_iter, found.loss, found.gap, found.converged, seconds)
     covariance = moments_of_rows(rows).covariance
     ready = perf_counter()
-    descent = solve(covariance, start, DIVERSITY, **options)
+    if method == ALGORITHM_1:
+        descent = backfit(covariance, start, DIVERSITY, min_decrease=EPSILON)
+    elif method == CLOSING:
+        descent = backfit(covariance, start, DIVERSITY, max_iter=100, min_decrease=-inf, target=closed)
+    else:
+        limits: dict[str, Any] = {"max_iter": size.max_epochs, "min_decrease": EPSILON}
+        descent = descend(covariance, start, DIVERSITY, step=length, **limits)
     end = perf_counter()
     epochs, gaps = len(descent.losses) - 1, [problem.gap(loss) for loss in descent.losses]
-    near = next((epoch for epoch, gap in enumerate(gaps) if gap <= NEAR), None)
-    seconds_near = None if near is None else ready - begin + (end - ready) * near / epochs
+    near = next((epoch for epoch, gap in enumerate(gaps) if gap <= NEAR), inf)
+    seconds_near = ready - begin + (end - ready) * near / epochs
     return Fit(end - begin, epochs, descent.losses[-1], gaps[-1], descent.converged, seconds_near)
 
 
@@ -258,19 +222,17 @@ def _timed(
 
 
 def judge(results: list[SizeResult]) -> list[Finding]:
-    """The six claims that can be checked."""
-    return [*_judge_algorithm_1(results), *_judge_spectral(results)]
+    """The six claims that can be checked.
 
-
-def _judge_algorithm_1(results: list[SizeResult]) -> list[Finding]:
-    """Against gradient descent with its best step: cost where that came to its end, and time."""
-    ended = [result for result in results if result.all_ended(FIXED)]
-    excess = [r.mean("gap", FIXED) - r.mean("gap", ALGORITHM_1) for r in ended]
+    Algorithm 1 against gradient descent with its best step: cost where that came to its end, and time.
+    The spectral solver ends lowest, every time; on large problems it is faster to two ends.
+    """
+    ended = [result for result in results if result.column("ended", FIXED).all()]
+    excess = [np.mean(r.column("gap", FIXED)) - np.mean(r.column("gap", ALGORITHM_1)) for r in ended]
     similar = bool(ended) and all(0.0 < value <= SIMILAR for value in excess)
-    cost = f"mean excess of gradient descent, of the variance: {_by_size(ended, excess, '.0e')}"
-    speed_ups = [mean(each.ratio(FIXED, ALGORITHM_1) for each in r.repetitions) for r in results]
+    speed_ups = [np.mean(result.ratio(FIXED, ALGORITHM_1)) for result in results]
     slowest = max(
-        mean(fit.seconds for fit in fits) / result.mean("seconds", ALGORITHM_1)
+        np.mean([fit.seconds for fit in fits]) / np.mean(result.column("seconds", ALGORITHM_1))
         for result in results
         for fits in result.trials.values()
     )
@@ -280,38 +242,29 @@ def _judge_algorithm_1(results: list[SizeResult]) -> list[Finding]:
     printed = {row: (slow / fast, speed_up) for row, (fast, slow, speed_up) in PAPER.items()}
     is_ratio = all(abs(ratio / column - 1.0) < 0.01 for ratio, column in printed.values())
     column = "; ".join(f"{row} {ratio:.0f}, printed {c:.0f}" for row, (ratio, c) in printed.items())
+    above = max(
+        np.max(result.column("gap", SPECTRAL) - result.column("gap", other))
+        for result in results
+        for other in (ALGORITHM_1, FIXED, LINE_SEARCH)
+    )
+    large = [result for result in results if result.size.n_features >= LARGE]
+    closing = [np.median(result.ratio(CLOSING, SPECTRAL)) for result in large]
+    stopping = [np.median(result.ratio(ALGORITHM_1, SPECTRAL)) for result in large]
+    cost = f"mean excess of gradient descent, of the variance: {_by_size(ended, excess, '.0e')}"
+    spectral_cost = f"spectral cost less any other: {above:+.0e} at most"
+    to_closed_gap = f"median ratio at least {_by_size(large, closing, '.0f')}"
+    to_stop = f"median ratio {_by_size(large, stopping, '.0f')}"
     return [
         Finding("table1-cost", similar, cost),
         Finding("table1-speed-up", min(speed_ups) >= ORDERS, faster),
         Finding("table1-speed-up-column", is_ratio, column),
-    ]
-
-
-def _judge_spectral(results: list[SizeResult]) -> list[Finding]:
-    """It ends lowest, every time; on large problems it is faster than Algorithm 1 to two ends."""
-    excess = max(
-        (each.fits[SPECTRAL].cost - each.fits[other].cost) / each.variance
-        for result in results
-        for each in result.repetitions
-        for other in (ALGORITHM_1, FIXED, LINE_SEARCH)
-    )
-    cost = f"spectral cost less any other: {excess:+.0e} at most"
-    large = [result for result in results if result.size.n_features >= LARGE]
-    closing, stopping = [], []
-    for result in large:
-        each = result.repetitions
-        closing.append(median(r.closing.seconds / r.fits[SPECTRAL].seconds for r in each))
-        stopping.append(median(r.ratio(ALGORITHM_1, SPECTRAL) for r in each))
-    to_closed_gap = f"median ratio at least {_by_size(large, closing, '.0f')}"
-    to_stop = f"median ratio {_by_size(large, stopping, '.0f')}"
-    return [
-        Finding("table1-spectral-cost", excess <= ROUND_OFF, cost),
+        Finding("table1-spectral-cost", above <= ROUND_OFF, spectral_cost),
         Finding("table1-spectral-speed-closed", min(closing, default=0.0) >= ORDERS, to_closed_gap),
         Finding("table1-spectral-speed-stop", min(stopping, default=0.0) >= ORDERS, to_stop),
     ]
 
 
-def _by_size(results: list[SizeResult], values: Iterable[float], form: str) -> str:
+def _by_size(results: list[SizeResult], values: Sequence[Any], form: str) -> str:
     """Each value with the dimension it belongs to."""
     pairs = zip(results, values, strict=True)
     return ", ".join(f"{value:{form}} (D = {result.size.n_features})" for result, value in pairs)
@@ -320,37 +273,37 @@ def _by_size(results: list[SizeResult], values: Iterable[float], form: str) -> s
 # --- what is printed ---------------------------------------------------------------------------------
 
 
-def table(results: list[SizeResult]) -> str:
-    """The table as text, at most 80 columns wide; ">" marks descents that were cut short."""
-    text = ""
-    for result in results:
-        size = result.size
-        text += "\n" if text else ""
-        text += (
-            f"D = {size.n_features}, M = {size.n_modules}, H = {size.n_components}, "
-            f"diversity {DIVERSITY}, {size.repetitions} repetitions, step {result.step} M/(2 w1)\n"
-            f"{'seconds':22}{'min':>9}{'mean':>10}{'max':>10}{'epochs':>8}{'gap':>9}{'to 1e-4':>10}\n"
+def table(result: SizeResult) -> str:
+    """One block of the table, at most 80 columns wide; ">" marks descents that were cut short.
+
+    For each method times, and medians of epochs, final gap and time to a gap of 1e-4.
+    """
+    size = result.size
+    text = (
+        f"D = {size.n_features}, M = {size.n_modules}, H = {size.n_components}, diversity {DIVERSITY}, "
+        f"{size.repetitions} repetitions, step {result.step} M/(2 w1)\n"
+        f"{'seconds':22}{'min':>9}{'mean':>10}{'max':>10}{'epochs':>8}{'gap':>9}{'to 1e-4':>10}\n"
+    )
+
+    def three(name: str, method: str, texts: list[str]) -> str:
+        mark = "" if result.column("ended", method).all() else ">"
+        least, mean, most = (mark + text for text in texts)
+        return f"{name:22}{least:>9}{mean:>10}{most:>10}"
+
+    for method in METHODS:
+        seconds, epochs, gaps, near = (
+            result.column(field, method) for field in ("seconds", "epochs", "gap", "seconds_near")
         )
-        for method in METHODS:
-            text += _row(method, result.fits(method))
-        speed_ups = [repetition.ratio(FIXED, ALGORITHM_1) for repetition in result.repetitions]
-        mark = "" if result.all_ended(FIXED) else ">"
-        cells = [f"{mark}{each(speed_ups):.1f}x" for each in (min, mean, max)]
-        text += f"{'speed up, fixed step':22}{cells[0]:>9}{cells[1]:>10}{cells[2]:>10}\n"
-    return text
+        text += three(method, method, [_short(each(seconds)) for each in (np.min, np.mean, np.max)])
+        reached = _short(np.median(near))
+        text += f"{np.median(epochs):8.0f}{max(0.0, np.median(gaps)):9.0e}{reached:>10}\n"
+    speed_ups = result.ratio(FIXED, ALGORITHM_1)
+    ratios = [f"{each(speed_ups):.1f}x" for each in (np.min, np.mean, np.max)]
+    return text + three("speed up, fixed step", FIXED, ratios) + "\n"
 
 
-def _row(method: str, fits: list[Fit]) -> str:
-    """One method: times, and medians of epochs, final gap and time to a gap of 1e-4."""
-    seconds = [fit.seconds for fit in fits]
-    mark = "" if all(fit.ended for fit in fits) else ">"
-    times = [mark + _short(each(seconds)) for each in (min, mean, max)]
-    near = median(inf if fit.seconds_near is None else fit.seconds_near for fit in fits)
-    epochs, gap = median(fit.epochs for fit in fits), max(0.0, median(fit.gap for fit in fits))
-    reached = "never" if near == inf else _short(near)
-    return f"{method:22}{times[0]:>9}{times[1]:>10}{times[2]:>10}{epochs:8.0f}{gap:9.0e}{reached:>10}\n"
-
-
-def _short(seconds: float) -> str:
+def _short(seconds: Any) -> str:
     """Seconds in at most seven characters."""
+    if seconds == inf:
+        return "never"
     return f"{seconds:.4f}" if seconds < 10.0 else f"{seconds:.1f}"
