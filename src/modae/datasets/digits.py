@@ -20,18 +20,18 @@ from scipy.ndimage import rotate
 from modae.utils.arrays import Array
 from modae.utils.extras import require
 
+#: Pixels along one side of an image.
 SIDE = 28
-"""Pixels along one side of an image."""
 
+#: A patch of a photograph whose grey values have a smaller standard deviation has too little texture.
 LOWEST_DEVIATION = 0.05
-"""A patch of a photograph whose grey values have a smaller standard deviation has too little texture."""
 
+#: Package -> the photographs in its wheel. Drawings, documents and microscope slides are left out.
 PHOTOGRAPHS = {
     "sklearn.datasets.images": "china.jpg flower.jpg",
     "skimage.data": "astronaut.png brick.png camera.png chelsea.png clock_motion.png coffee.png "
     "coins.png grass.png gravel.png moon.png motorcycle_left.png rocket.jpg",
 }
-"""Package -> the photographs in its wheel. Drawings, documents and microscope slides are left out."""
 
 
 def rotated(images: Array, angles: Array) -> Array:

@@ -26,18 +26,18 @@ from scipy.fft import irfft2, rfft2
 from modae.datasets.digits import SIDE
 from modae.utils.arrays import Array, Indices
 
+#: A stack of images (n, 28, 28), True where white.
 Masks: TypeAlias = NDArray[np.bool_]
-"""A stack of images (n, 28, 28), True where white."""
 
+#: Pixels by which the sides of a rectangle differ at least.
 LEAST_DIFFERENCE = 3
-"""Pixels by which the sides of a rectangle differ at least."""
 
 CONVEX_RATE, CONVEX_LEAST_PIXELS = 0.195, 19
 PART_RATE, PART_LEAST_PIXELS = 0.07, 10
 FEWEST_PARTS, MOST_PARTS = 2, 4
 
+#: Regions that grow together. Another number would give other images.
 _BATCH = 1000
-"""Regions that grow together. Another number would give other images."""
 
 
 def balanced_labels(n_samples: int, rng: np.random.RandomState) -> Indices:

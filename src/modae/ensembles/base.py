@@ -38,8 +38,8 @@ from modae.utils.arrays import Array
 
 SIZES = ("n_modules", "n_components", "diversity")
 
+#: For the extractor and each member, by name: ``.fit`` is what its ``fit`` gets.
 Routed = Mapping[str, Any]
-"""For the extractor and each member, by name: ``.fit`` is what its ``fit`` gets."""
 
 
 class EnsembleParameters(KeyFigures, BaseEstimator):

@@ -34,8 +34,8 @@ from modae.ensembles.votes import (
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_choice, check_positive
 
+#: The method that members need for a vote; in the order in which "auto" asks for it.
 NEEDED = {"soft": "predict_proba", "decision": "decision_function"}
-"""The method that members need for a vote; in the order in which "auto" asks for it."""
 
 
 def _all_members_have(method: str, ensemble: Any) -> bool:

@@ -24,14 +24,14 @@ from modae.ensembles.neighbors import NearestNeighborClassifier, NearestNeighbor
 from modae.linear.model import resolved_components
 from modae.utils.parameters import check_count, check_diversity
 
+#: Rows up to which an SVM is fitted to the kernel itself; beyond, to a Nystroem approximation of it.
 KERNEL_ROWS = 5_000
-"""Rows up to which an SVM is fitted to the kernel itself; beyond, to a Nystroem approximation of it."""
 
+#: Beginnings of the names of learners that look at one column at a time: they gain from a rotation.
 AXIS_ALIGNED = (
     "DecisionTree", "ExtraTree", "RandomForest", "GradientBoosting", "HistGradientBoosting", "AdaBoost",
     "XGB", "LGBM", "CatBoost",
 )  # fmt: skip
-"""Beginnings of the names of learners that look at one column at a time: they gain from a rotation."""
 
 
 class AllColumns(TransformerMixin, BaseEstimator):

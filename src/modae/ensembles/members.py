@@ -17,8 +17,8 @@ from modae.data import gather
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
 
+#: Shares of the modules this close to 0 or 1 count as none or all of them.
 EQUAL = 1e-9
-"""Shares of the modules this close to 0 or 1 count as none or all of them."""
 
 Generator = np.random.RandomState | None
 

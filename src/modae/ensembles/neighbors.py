@@ -19,11 +19,11 @@ from modae.utils.parameters import check_choice, check_count
 
 BACKENDS = ("auto", "tree", "brute")
 
+#: Features up to which a tree is faster, see :func:`choose_backend`.
 TREE_LIMIT = 8
-"""Features up to which a tree is faster, see :func:`choose_backend`."""
 
+#: Distances held at a time: few enough to stay in the cache of a processor.
 BLOCK = 1 << 19
-"""Distances held at a time: few enough to stay in the cache of a processor."""
 
 
 def choose_backend(backend: str, n_features: int) -> str:

@@ -31,11 +31,11 @@ from modae.linear.model import LinearModel, Settings
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
 
+#: A candidate is dropped from a race when it is worse by so many standard errors of paired rows.
 CLEARLY = 2.0
-"""A candidate is dropped from a race when it is worse by so many standard errors of paired rows."""
 
+#: Rows to train on and rows to test on.
 Fold = tuple[np.ndarray, np.ndarray]
-"""Rows to train on and rows to test on."""
 
 
 @dataclass(frozen=True, eq=False)

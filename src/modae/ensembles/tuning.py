@@ -33,16 +33,16 @@ from modae.utils.parameters import (
 )
 from modae.utils.text import counted, percent
 
+#: Candidates for one kind of member where none are given: 0, 0.1, ..., 1.
 DIVERSITIES = tuple(round(0.1 * step, 1) for step in range(11))
-"""Candidates for one kind of member where none are given: 0, 0.1, ..., 1."""
 
 RULES = ("best", "one_standard_error")
 
+#: Sizes and diversity are screened on two folds with few modules; the best two of a family race.
 SCREEN_FOLDS, FEW_MODULES, FINALISTS = 2, 8, 2
-"""Sizes and diversity are screened on two folds with few modules; the best two of a family race."""
 
+#: If deviations of columns differ by more than this factor, standardised columns are tried too.
 SPREAD = 10.0
-"""If deviations of columns differ by more than this factor, standardised columns are tried too."""
 
 
 def of_best(ensemble: type, name: str, axis: int = 0) -> Any:

@@ -15,14 +15,14 @@ from sklearn.utils import Bunch
 from modae.ensembles.members import Member
 from modae.utils.arrays import Array, Indices
 
+#: Counts held at a time: rows are counted in blocks, so many classes do not fill the memory.
 CELLS = 1 << 20
-"""Counts held at a time: rows are counted in blocks, so many classes do not fill the memory."""
 
+#: Shares and mean probabilities closer than this tie: the order of summation makes such differences.
 SAME = 1e-12
-"""Shares and mean probabilities closer than this tie: the order of summation makes such differences."""
 
+#: What decides ties: rows -> a number for each class, (rows, n_classes).
 Scores = Callable[[Indices], Array]
-"""What decides ties: rows -> a number for each class, (rows, n_classes)."""
 
 
 def vote_shares(votes: Indices, n_classes: int) -> Array:
@@ -138,12 +138,12 @@ def row_disagreement(shares: Array, n_members: int) -> Array:
 
 VOTINGS = ("auto", "hard", "soft", "decision")
 
+#: What each ``tie_break`` asks in turn; the first class in sorted order is the last word.
 TIE_BREAKS = {"probability": ("probability", "prior"), "prior": ("prior",), "first": ()}
-"""What each ``tie_break`` asks in turn; the first class in sorted order is the last word."""
 
 
+#: As many rows of a rare class stay in a sample, if it has them: one for each fold.
 FEWEST_OF_A_CLASS = 5
-"""As many rows of a rare class stay in a sample, if it has them: one for each fold."""
 
 
 def check_classes(members: Sequence[Member], classes: np.ndarray) -> None:

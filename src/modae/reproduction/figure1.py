@@ -12,17 +12,17 @@ from typing import Any
 from modae.reproduction.run import Finding, Setting
 from modae.utils.extras import require
 
+#: Circles in a layer of D features, and of H hidden units.
 N_FEATURES, N_HIDDEN = 6, 2
-"""Circles in a layer of D features, and of H hidden units."""
 
+#: Of the modules that are drawn; dots stand for those between 2 and M.
 HEIGHTS = {"1": 3.2, "2": 0.2, "M": -3.9}
-"""Of the modules that are drawn; dots stand for those between 2 and M."""
 
 COLOURS = {"1": "#0072B2", "2": "#009E73", "M": "#D55E00"}
 GREY = "#444444"
 
+#: Where the layers stand, from left to right.
 INPUT, HIDDEN, OUTPUT, MEAN = 0.0, 4.4, 8.8, 12.6
-"""Where the layers stand, from left to right."""
 
 PITCH, RADIUS = 0.36, 0.14
 

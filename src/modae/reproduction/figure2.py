@@ -29,17 +29,17 @@ SIZES: dict[str, Any] = {"n_modules": 10, "n_components": 10}
 N_FOLDS = 5
 
 FROM_DIGITS = ("basic", "rotations", "background_noise", "background_images")
+#: Rows of each data set at full scale: those of the original training and validation sets, but for
+#: rectangles, of which the originals have 1,200 (and 50,000 to test on).
 FULL_SIZES = dict.fromkeys((*FROM_DIGITS, "rectangles"), 12_000) | {"convex": 8_000}
-"""Rows of each data set at full scale: those of the original training and validation sets, but for
-rectangles, of which the originals have 1,200 (and 50,000 to test on)."""
 
 QUICK_SIZE = 3_000
 
+#: All that the embedded source has: there the full scale is less than the paper's.
 EMBEDDED_DIGITS = 5_000
-"""All that the embedded source has: there the full scale is less than the paper's."""
 
+#: Standard errors of a paired difference that count as clear.
 CLEARLY = 2.0
-"""Standard errors of a paired difference that count as clear."""
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from modae.reproduction.figure2 import N_FOLDS, SIZES, Sweep, nearest_neighbours
 from modae.reproduction.run import DIFFERS, REPRODUCED, UNCHECKED, Setting, Verdict, counts
 from modae.utils.text import percent
 
+#: Of each data set, for the pictures of its modules; errors come from the measurements on all rows.
 MOST_ROWS = 3000
-"""Of each data set, for the pictures of its modules; errors come from the measurements on all rows."""
 
 PLAIN = "one PCA with 10 components"
 

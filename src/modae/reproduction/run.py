@@ -24,6 +24,8 @@ from modae.utils.atomic import atomic_write
 
 REPRODUCED, DIFFERS, UNCHECKED = "reproduced", "differs", "cannot be checked"
 
+#: What can be reproduced, in the order of the paper, and the files that each part leaves in the folder;
+#: if one is missing the part is run again. A part is a module of this folder with ``run(setting)``.
 PARTS: dict[str, tuple[str, ...]] = {
     "theorems": (),
     "figure1": ("figure1.png", "figure1.svg"),
@@ -33,8 +35,6 @@ PARTS: dict[str, tuple[str, ...]] = {
     "section52": ("section52.png", "section52.svg", "section52.json"),
     "transfer": ("transfer.json",),
 }
-"""What can be reproduced, in the order of the paper, and the files that each part leaves in the folder;
-if one is missing the part is run again. A part is a module of this folder with ``run(setting)``."""
 
 
 # --- claims ------------------------------------------------------------------------------------------

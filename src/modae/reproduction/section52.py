@@ -12,8 +12,8 @@ from modae.reproduction.figure2 import Sweep, sweeps
 from modae.reproduction.run import Finding, Setting
 from modae.utils.arrays import Array
 
+#: Rank correlation with diversity that counts as rising or falling throughout.
 STRONG = 0.9
-"""Rank correlation with diversity that counts as rising or falling throughout."""
 
 CURVES = {
     "faithfulness": ("distance correlation with the data", BLUE),

@@ -34,39 +34,39 @@ from modae.reproduction.run import Finding, Setting
 from modae.utils.arrays import Array
 
 N_ROWS, N_CLUSTERS, DIVERSITY = 1000, 10, 0.5
+#: The paper's: the cost has stopped falling when an epoch gains less.
 EPSILON = 1e-5
-"""The paper's: the cost has stopped falling when an epoch gains less."""
 
+#: A gap to the lower bound, as a fraction of the variance, at which a fit may be called done.
 NEAR = 1e-4
-"""A gap to the lower bound, as a fraction of the variance, at which a fit may be called done."""
 
+#: Fixed steps of gradient descent, in units of M / (2 w_1): at 1 a single module would be at the edge of
+#: stability along the first principal axis, and at 0.9 about one descent in fifteen stops within a few
+#: epochs. The best one is chosen on data sets of its own.
 GRID = (0.1, 0.3, 0.5, 0.7, 0.8)
-"""Fixed steps of gradient descent, in units of M / (2 w_1): at 1 a single module would be at the edge
-of stability along the first principal axis, and at 0.9 about one descent in fifteen stops within a few
-epochs. The best one is chosen on data sets of its own."""
 
 ALGORITHM_1, SPECTRAL = "Algorithm 1", "spectral"
 FIXED, LINE_SEARCH = "gradient, fixed step", "gradient, line search"
 METHODS = (ALGORITHM_1, FIXED, LINE_SEARCH, SPECTRAL)
+#: Not in the table. If it needs more than 100 epochs, its time is a lower limit.
 CLOSING = "Algorithm 1, until the gap is closed"
-"""Not in the table. If it needs more than 100 epochs, its time is a lower limit."""
 
+#: Costs that differ by less, as a fraction of the variance, are similar.
 SIMILAR = 1e-3
-"""Costs that differ by less, as a fraction of the variance, are similar."""
 
 ROUND_OFF = 1e-9
+#: At least this for "several orders of magnitude", and for the spectral solver over Algorithm 1.
 ORDERS = 100.0
-"""At least this for "several orders of magnitude", and for the spectral solver over Algorithm 1."""
 
+#: Dimensions from which the spectral solver has to be that much faster.
 LARGE = 100
-"""Dimensions from which the spectral solver has to be that much faster."""
 
+#: Table 1 as printed: seconds of Algorithm 1, seconds of gradient descent, speed up.
 PAPER = {
     "minimum": (0.1134, 455.2, 102.9),
     "mean": (1.4706, 672.9, 1062.6),
     "maximum": (4.9842, 1871.5, 6685.4),
 }
-"""Table 1 as printed: seconds of Algorithm 1, seconds of gradient descent, speed up."""
 
 
 @dataclass(frozen=True)

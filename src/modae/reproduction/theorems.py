@@ -27,28 +27,28 @@ from modae.reproduction.run import Finding, Setting
 from modae.reproduction.theorems_loss import CHECKS, Instance, check
 from modae.utils.arrays import Array
 
+#: Random instances of each check.
 QUICK, FULL = 6, 24
-"""Random instances of each check."""
 
 ROUND_OFF = 1e-11
 NO_RISE = 1e-12
+#: How near, as a fraction of the variance, a generic optimiser has to come to a closed form.
 REACHED = 1e-8
-"""How near, as a fraction of the variance, a generic optimiser has to come to a closed form."""
 
+#: Entries of A_i B_i that differ by less, and by more, than what an optimiser leaves open.
 SAME_PRODUCT, OTHER_PRODUCT = 1e-3, 1e-1
-"""Entries of A_i B_i that differ by less, and by more, than what an optimiser leaves open."""
 
+#: Slopes below this count as zero: the fall that they allow, about their square, is near round-off.
 CRITICAL = 1e-5
-"""Slopes below this count as zero: the fall that they allow, about their square, is near round-off."""
 
+#: What is left of the slope at a solution that is found to round-off in the loss.
 FLAT = 1e-7
-"""What is left of the slope at a solution that is found to round-off in the loss."""
 
 SLOPE_IN_PRODUCTS = 1e-2
 STRICTLY = -np.finfo(np.float64).tiny
 STARTS, ROUNDS, EPOCHS = 3, 150, 25
+#: For up to four modules all lie below M/(M-1).
 EPOCH_DIVERSITIES = (0.2, 0.6, 1.0, 1.1)
-"""For up to four modules all lie below M/(M-1)."""
 
 REGRESSION = "least squares ends {:.0e} below and {:.0e} above, value of the minimum off by {:.0e}"
 MINIMISER = f"{STARTS} generic descents each: none lower by more than {{:.0e}}, best within {{:.0e}}"

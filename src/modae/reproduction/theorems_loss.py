@@ -32,19 +32,19 @@ from modae.reproduction.run import Finding
 from modae.utils.arrays import Array
 
 ROUND_OFF = 1e-12
+#: What central differences of a quadratic leave: round-off divided by their step.
 DIFFERENCES = 1e-8
-"""What central differences of a quadratic leave: round-off divided by their step."""
 
 PROJECTORS = 1e-8
 EXPONENT = 0.01
+#: How low, and how high, stands for "arbitrarily": in units of the variance.
 FAR = 1e9
-"""How low, and how high, stands for "arbitrarily": in units of the variance."""
 
 DIVERSITIES = (0.0, 0.3, 1.0, 1.7)
 UP_TO_ONE = (0.0, 0.5, 0.9, 1.0)
 ABOVE_ONE = (1.01, 1.5, 3.0)
+#: Values of q, far out where the leading order is all that counts.
 STEEP = np.array([1e4, 1e5, 1e6])
-"""Values of q, far out where the leading order is all that counts."""
 
 DIFFERENCE = "largest relative difference {:.1e}"
 ONE_AUTOENCODER = "losses differ by {:.1e}, best loss from that of PCA(MH) by {:.1e} (relative)"
@@ -123,8 +123,8 @@ def instances(count: int, *, singular: bool = False) -> Iterator[Instance]:
         yield Instance(rows - rows.mean(axis=0), *modules, rng)
 
 
+#: By claim, in the order of the paper: each takes the number of instances.
 CHECKS: dict[str, Callable[..., Finding]] = {}
-"""By claim, in the order of the paper: each takes the number of instances."""
 
 
 def check(

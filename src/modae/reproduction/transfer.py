@@ -14,8 +14,8 @@ from modae.reproduction.run import Finding, Setting
 from modae.utils.arrays import Array
 
 DIVERSITY = 0.7
+#: Rows with labels; the extractor has seen all rows, without.
 LABELLED = 500
-"""Rows with labels; the extractor has seen all rows, without."""
 
 TASKS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "which digit": lambda y: y,
