@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Self
 
@@ -43,6 +44,7 @@ def _all_members_have(method: str, ensemble: Any) -> bool:
     return all(hasattr(part, method) for part in parts)
 
 
+@dataclass(eq=False, repr=False)
 class ModularClassifier(ClassifierMixin, ModularEnsemble):
     """A vote of classifiers, each trained on the features of one module.
 
@@ -119,30 +121,17 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
     0.77 alone, 0.95 together
     """
 
-    def __init__(
-        self,
-        extractor: Any = None,
-        estimator: Any = None,
-        *,
-        n_modules: int | None = None,
-        n_components: int | float | None = None,
-        diversity: float | None = None,
-        voting: str = "auto",
-        tie_break: str = "probability",
-        calibration: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.extractor = extractor
-        self.estimator = estimator
-        self.n_modules = n_modules
-        self.n_components = n_components
-        self.diversity = diversity
-        self.voting = voting
-        self.tie_break = tie_break
-        self.calibration = calibration
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    extractor: Any = None
+    estimator: Any = None
+    _: KW_ONLY
+    n_modules: int | None = None
+    n_components: int | float | None = None
+    diversity: float | None = None
+    voting: str = "auto"
+    tie_break: str = "probability"
+    calibration: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit the extractor to X, and a member to the features of each module and y.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, is_classifier
@@ -28,6 +29,7 @@ def _best_has(method: str, search: Any) -> bool:
     return all(hasattr(part, method) for _, part in search._named_parts())
 
 
+@dataclass(eq=False, repr=False)
 class ModularClassifierCV(ClassifierMixin, ModularSearch):
     """A :class:`ModularClassifier` whose members, sizes and diversity are chosen by cross-validation.
 
@@ -109,40 +111,11 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
     (0.6, 0.9)
     """
 
-    _task = "classification"
+    _task: ClassVar[str] = "classification"
 
-    def __init__(
-        self,
-        extractor: Any = None,
-        estimator: Any = "auto",
-        *,
-        diversities: Any = None,
-        n_modules: Any = None,
-        n_components: Any = None,
-        cv: Any = None,
-        scoring: Any = None,
-        rule: str = "best",
-        scale: Any = "auto",
-        time_budget: float | None = None,
-        voting: str = "auto",
-        tie_break: str = "probability",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.extractor = extractor
-        self.estimator = estimator
-        self.diversities = diversities
-        self.n_modules = n_modules
-        self.n_components = n_components
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.scale = scale
-        self.time_budget = time_budget
-        self.voting = voting
-        self.tie_break = tie_break
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    _: KW_ONLY
+    voting: str = "auto"
+    tie_break: str = "probability"
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -104,15 +105,14 @@ def nearest_by_products(rows: Array, queries: Array, count: int) -> Indices:
     return nearest
 
 
+@dataclass(eq=False, repr=False)
 class NearestNeighbor(BaseEstimator):
     """What both estimators share. Abstract: a subclass says how targets are kept."""
 
-    def __init__(
-        self, n_neighbors: int = 1, *, backend: str = "auto", n_jobs: int | None = None
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.backend = backend
-        self.n_jobs = n_jobs
+    n_neighbors: int = 1
+    _: KW_ONLY
+    backend: str = "auto"
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep the rows.

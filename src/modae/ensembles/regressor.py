@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +38,7 @@ from modae.utils.text import counted
 AGGREGATES: dict[str, Any] = {"mean": np.mean, "median": np.median}
 
 
+@dataclass(eq=False, repr=False)
 class ModularRegressor(RegressorMixin, ModularEnsemble):
     """A mean of regressors, each trained on the features of one module.
 
@@ -92,28 +93,16 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
     0.98 of new rows are inside
     """
 
-    def __init__(
-        self,
-        extractor: Any = None,
-        estimator: Any = None,
-        *,
-        n_modules: int | None = None,
-        n_components: int | float | None = None,
-        diversity: float | None = None,
-        aggregate: str = "mean",
-        calibrate: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.extractor = extractor
-        self.estimator = estimator
-        self.n_modules = n_modules
-        self.n_components = n_components
-        self.diversity = diversity
-        self.aggregate = aggregate
-        self.calibrate = calibrate
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    extractor: Any = None
+    estimator: Any = None
+    _: KW_ONLY
+    n_modules: int | None = None
+    n_components: int | float | None = None
+    diversity: float | None = None
+    aggregate: str = "mean"
+    calibrate: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit the extractor to X, and a member to the features of each module and y.

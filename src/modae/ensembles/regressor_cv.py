@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self
 
 from sklearn.base import MultiOutputMixin, RegressorMixin, is_regressor
 from sklearn.callback import with_callbacks
@@ -15,6 +16,7 @@ from modae.utils.arrays import Array
 from modae.utils.parameters import check_choice
 
 
+@dataclass(eq=False, repr=False)
 class ModularRegressorCV(MultiOutputMixin, RegressorMixin, ModularSearch):
     """A :class:`ModularRegressor` whose members, sizes and diversity are chosen by cross-validation.
 
@@ -55,38 +57,10 @@ class ModularRegressorCV(MultiOutputMixin, RegressorMixin, ModularSearch):
     (142,)
     """
 
-    _task = "regression"
+    _task: ClassVar[str] = "regression"
 
-    def __init__(
-        self,
-        extractor: Any = None,
-        estimator: Any = "auto",
-        *,
-        diversities: Any = None,
-        n_modules: Any = None,
-        n_components: Any = None,
-        cv: Any = None,
-        scoring: Any = None,
-        rule: str = "best",
-        scale: Any = "auto",
-        time_budget: float | None = None,
-        aggregate: str = "mean",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.extractor = extractor
-        self.estimator = estimator
-        self.diversities = diversities
-        self.n_modules = n_modules
-        self.n_components = n_components
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.scale = scale
-        self.time_budget = time_budget
-        self.aggregate = aggregate
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    _: KW_ONLY
+    aggregate: str = "mean"
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import wraps
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 from warnings import warn
 
 import numpy as np
@@ -62,6 +62,7 @@ def of_best(ensemble: type, name: str, axis: int = 0) -> Any:
     return by_rows(axis)(call)
 
 
+@dataclass(eq=False, repr=False)
 class ModularSearch(CallbackSupportMixin, EnsembleParameters):
     """What both searches share. Abstract: a subclass says what its ensemble and its targets are.
 
@@ -73,7 +74,21 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
        over all folds: whatever is clearly worse than the best so far is dropped.
     """
 
-    _task: str
+    _task: ClassVar[str]
+
+    extractor: Any = None
+    estimator: Any = "auto"
+    _: KW_ONLY
+    diversities: Any = None
+    n_modules: Any = None
+    n_components: Any = None
+    cv: Any = None
+    scoring: Any = None
+    rule: str = "best"
+    scale: Any = "auto"
+    time_budget: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         """Try the candidates, and fit the chosen one to all rows."""
