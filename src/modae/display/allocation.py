@@ -14,8 +14,8 @@ from modae.utils.arrays import Array
 from modae.utils.parameters import check_count
 from modae.utils.text import format_number
 
+#: Smaller shares are round-off, and left white.
 _NOBODY = 1e-6
-"""Smaller shares are round-off, and left white."""
 
 
 class AllocationDisplay:

@@ -29,11 +29,11 @@ from modae.utils.parameters import check_count
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Values of a class within this fraction of the range of the feature are drawn as one peak so wide.
 _FINEST = 0.02
-"""Values of a class within this fraction of the range of the feature are drawn as one peak so wide."""
 
+#: How far curves go beyond the data, as a fraction of their range.
 _MARGIN = 0.15
-"""How far curves go beyond the data, as a fraction of their range."""
 
 
 class ModuleDensityDisplay:

@@ -16,8 +16,8 @@ from modae.utils.text import format_number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Baselines are all grey: the dashes tell them apart.
 _DASHES = ("--", ":", "-.")
-"""Baselines are all grey: the dashes tell them apart."""
 
 _BAND: dict[str, Any] = {"alpha": BAND_OPACITY, "linewidth": 0}
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+#: Colour between images: their own background may be white.
 _BETWEEN = "#e4e4e4"
-"""Colour between images: their own background may be white."""
 
 
 class ReconstructionDisplay:

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
+#: Petroff's ten colours, found so that deficient colour vision still tells them apart.
 PALETTE = (
     "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6",
     "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
 )  # fmt: skip
-"""Petroff's ten colours, found so that deficient colour vision still tells them apart."""
 
 BLUE, RED, GREY = PALETTE[0], PALETTE[2], "#555555"
 
+#: Of areas behind lines and points.
 BAND_OPACITY = 0.2
-"""Of areas behind lines and points."""
 
 
 def pyplot() -> Any:

@@ -34,14 +34,14 @@ from sklearn.utils import check_array, gen_batches, resample
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count, check_flag
 
+#: Centred distances of all samples are held in blocks of about this size.
 BLOCK_BYTES = 1 << 22
-"""Centred distances of all samples are held in blocks of about this size."""
 
+#: A squared distance below this share of |x|^2 + |y|^2 has lost too many digits in a Gram product.
 CANCELLED = 1e-4
-"""A squared distance below this share of |x|^2 + |y|^2 has lost too many digits in a Gram product."""
 
+#: Centred distances that are all below this share of the distances are zero up to round-off.
 ROUND_OFF = 16.0 * np.finfo(np.float64).eps
-"""Centred distances that are all below this share of the distances are zero up to round-off."""
 
 
 class Estimate(NamedTuple):

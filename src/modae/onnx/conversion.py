@@ -37,8 +37,8 @@ from modae.onnx.graph import (
 )
 from modae.utils.arrays import Array
 
+#: Mean probabilities closer than this are a tie: float32 and the order of summation differ by less.
 SAME_IN_FLOAT32 = 1e-6
-"""Mean probabilities closer than this are a tie: float32 and the order of summation differ by less."""
 
 
 def onnx_model(estimator: Any) -> ModelProto:
@@ -267,6 +267,7 @@ def linear_prediction(graph: Graph, regressor: Any, x: Features) -> Regression:
     return Regression(prediction, regressor.coef_.shape[:-1])
 
 
+#: Estimators of ours that have no other estimators inside, but for the deep ones.
 CONVERTERS: dict[type, Converter] = {
     AllColumns: lambda graph, extractor, x: Features(x.name, x.width, 1),
     BaggingAutoencoder: linear_codes,
@@ -275,4 +276,3 @@ CONVERTERS: dict[type, Converter] = {
     NearestNeighborClassifier: neighbors_label,
     NearestNeighborRegressor: neighbors_target,
 }
-"""Estimators of ours that have no other estimators inside, but for the deep ones."""

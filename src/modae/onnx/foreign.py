@@ -35,14 +35,14 @@ from modae.onnx.graph import (
 )
 from modae.utils.extras import require
 
+#: In float64. A row at distance 0 then outweighs all that are not, as it should.
 SMALLEST_DISTANCE = 1e-150
-"""In float64. A row at distance 0 then outweighs all that are not, as it should."""
 
+#: Sigmoids of lower scores are 0 in Python. Where all are, scikit-learn takes the classes as equal.
 SMALLEST_SCORES = {np.dtype(np.float32): -88.7228, np.dtype(np.float64): -709.78}
-"""Sigmoids of lower scores are 0 in Python. Where all are, scikit-learn takes the classes as equal."""
 
+#: So all such scores are set to this number.
 FAR_BELOW = -1e4
-"""So all such scores are set to this number."""
 
 NO_DECISIONS = "skl2onnx does not know its decision function; use voting='hard' or 'soft'."
 

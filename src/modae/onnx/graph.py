@@ -15,17 +15,17 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 
 from modae.utils.arrays import Array
 
+#: Version of the standard operators. It is that of torch's exporter, and known since 2022.
 OPSET = 18
-"""Version of the standard operators. It is that of torch's exporter, and known since 2022."""
 
+#: Version of the operators for trees, linear models and support vectors.
 ML_OPSET = 3
-"""Version of the operators for trees, linear models and support vectors."""
 
+#: Of the file format: the one that came with opset 18.
 IR_VERSION = 8
-"""Of the file format: the one that came with opset 18."""
 
+#: Bytes: protocol buffers end at two gigabytes.
 LARGEST_FILE = (1 << 31) - (1 << 20)
-"""Bytes: protocol buffers end at two gigabytes."""
 
 INPUT = "X"
 
@@ -180,8 +180,8 @@ def _names_read(nodes: Iterable[NodeProto]) -> Iterator[str]:
             yield from (output.name for output in attribute.g.output)
 
 
+#: Adds what a fitted estimator says of features.
 Converter = Callable[[Graph, Any, Features], Answer]
-"""Adds what a fitted estimator says of features."""
 
 
 def one_hot(graph: Graph, indices: str, n_classes: int) -> str:

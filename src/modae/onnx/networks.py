@@ -118,6 +118,7 @@ def _gelu(graph: Graph, layer: Any, x: str) -> str:
     return graph.add("Mul", x, graph.add("Mul", graph.add("Add", erf, 1.0), 0.5))
 
 
+#: The layers of our own networks, and every activation that has a name.
 LAYERS: dict[type, Callable[[Graph, Any, str], str]] = {
     SharedInputLayer: _shared_input,
     MemberLayer: _member,
@@ -132,7 +133,6 @@ LAYERS: dict[type, Callable[[Graph, Any, str], str]] = {
     nn.GELU: _gelu,
     nn.Softplus: lambda graph, layer, x: graph.add("Softplus", x),
 }
-"""The layers of our own networks, and every activation that has a name."""
 
 
 class Unstacked(nn.Module):

@@ -32,8 +32,8 @@ MOST_FOLDS = 5
 
 FEWEST_ROWS = 10
 
+#: More are too many to read: the most frequent are shown.
 MOST_CLASSES = 20
-"""More are too many to read: the most frequent are shown."""
 
 MOST_POINTS = 400
 

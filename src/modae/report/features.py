@@ -20,11 +20,11 @@ MOST_COMPONENTS = 40
 
 MOST_COLUMNS = 24
 
+#: Smaller shares of the modules are round-off.
 NOBODY = 1e-6
-"""Smaller shares of the modules are round-off."""
 
+#: Time grows as the square; so many rows give two digits.
 LIKENESS_ROWS = 400
-"""Time grows as the square; so many rows give two digits."""
 
 MOST_CLASSES = 10
 

@@ -19,16 +19,16 @@ from modae.utils.text import format_number
 
 MOST_ROWS = 2000
 
+#: More are too many to look at.
 MOST_MODULES = 10
-"""More are too many to look at."""
 
 EXAMPLES = 3
 
+#: Shades of grey: more than one sees in a small picture, and fewer bytes than all 256.
 GREYS = 32
-"""Shades of grey: more than one sees in a small picture, and fewer bytes than all 256."""
 
+#: Rows are taken for images if neighbours correlate by so much more than other columns do.
 ALIKE = 0.2
-"""Rows are taken for images if neighbours correlate by so much more than other columns do."""
 
 
 def resolved_shape(asked: Any, subject: Subject) -> tuple[int, int] | None:

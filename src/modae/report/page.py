@@ -17,14 +17,14 @@ from typing import Any
 from modae.display.style import PALETTE
 from modae.utils.extras import require
 
+#: In this order: a script uses only what those before it define.
 SCRIPTS = (
     "numbers.js", "elements.js", "theme.js", "axes.js", "overlay.js", "curves.js", "maps.js",
     "shapes.js", "tables.js", "figures.js", "sections.js", "slider.js", "start.js",
 )  # fmt: skip
-"""In this order: a script uses only what those before it define."""
 
+#: Characters that could end a script element early, and how JSON may write them instead.
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
-"""Characters that could end a script element early, and how JSON may write them instead."""
 
 
 def render(facts: dict[str, Any]) -> str:

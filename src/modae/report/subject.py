@@ -20,13 +20,13 @@ from modae.ensembles.parts import ModelParts, take_apart
 from modae.ensembles.votes import stratified
 from modae.utils.arrays import Array
 
+#: In a dense copy of some rows.
 MOST_NUMBERS = 4_000_000
-"""In a dense copy of some rows."""
 
 FEWEST_ROWS = 100
 
+#: Numbers whose squares a computer cannot hold.
 HUGE = 1e150
-"""Numbers whose squares a computer cannot hold."""
 
 DIVERSITIES = tuple(round(0.1 * step, 1) for step in range(11))
 
