@@ -12,11 +12,10 @@ from sklearn.model_selection import StratifiedKFold
 from modae import __version__
 from modae.ensembles.classifier import ModularClassifier
 from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.report.api import Report, sections
+from modae.report.api import Report, live_text, sections
 from modae.report.charts import Chart, Section, curves, level, line, section
 from modae.report.errors import BAGGING, Trials, mean_and_error
-from modae.report.subject import Subject, make_subject
-from modae.report.summary import live_text
+from modae.report.subject import Subject
 from modae.reproduction import figure2
 from modae.reproduction.claims import DIFFERS, REPRODUCED, UNCHECKED, Verdict, counts
 from modae.reproduction.figure2 import N_COMPONENTS, N_FOLDS, N_MODULES, Sweep
@@ -154,7 +153,7 @@ def _study(sweep: Sweep, setting: Setting) -> dict[str, Any]:
     train, test = next(StratifiedKFold(N_FOLDS, shuffle=True, random_state=0).split(X, y))
     best = float(sweep.diversities[sweep.best])
     extractor = LinearModularAutoencoder(N_MODULES, N_COMPONENTS, best, random_state=0).fit(X[train])
-    subject = make_subject(
+    subject = Subject(
         extractor,
         X[test],
         y[test],
