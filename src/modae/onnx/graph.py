@@ -130,6 +130,10 @@ class Graph:
         """The same values in another type."""
         return self.add("Cast", x, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
+    def one_hot(self, indices: str, n_classes: int) -> str:
+        """A row of 0 and 1 for each index, float32: one more axis than the indices have."""
+        return self.add("OneHot", indices, n_classes, [0.0, 1.0])
+
     def embed(self, model: ModelProto, x: str) -> list[str]:
         """Add the nodes of another model, which reads x, and return the names of its outputs."""
         copy = onnx.compose.add_prefix(model, self._new_name("part") + "_")
@@ -182,11 +186,6 @@ def _names_read(nodes: Iterable[NodeProto]) -> Iterator[str]:
 
 #: Adds what a fitted estimator says of features.
 Converter = Callable[[Graph, Any, Features], Answer]
-
-
-def one_hot(graph: Graph, indices: str, n_classes: int) -> str:
-    """A row of 0 and 1 for each index, float32: one more axis than the indices have."""
-    return graph.add("OneHot", indices, n_classes, [0.0, 1.0])
 
 
 def refusal(name: str, reason: str) -> ValueError:
