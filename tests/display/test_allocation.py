@@ -6,7 +6,6 @@ from sklearn.datasets import load_digits
 
 from modae import BaggingAutoencoder, LinearModularAutoencoder, ModularClassifier
 from modae.display import AllocationDisplay
-from modae.display.allocation import _edges
 
 X, Y = load_digits(return_X_y=True)
 SHARES = np.array([[0.5, 0.5, 1e-9], [1.0, 0.0, 0.0]])
@@ -82,7 +81,9 @@ def test_diversities_in_any_order():
     ],
 )
 def test_cells_lie_around_their_diversities(centres, borders):
-    np.testing.assert_allclose(_edges(np.array(centres)), borders)
+    shares = np.full((len(centres), 2), 0.5)
+    mesh = AllocationDisplay(diversities=centres, shares=shares, eigenvalues=[2, 1]).plot().mesh_
+    np.testing.assert_allclose(mesh.get_coordinates()[0, :, 0], borders)
 
 
 @pytest.mark.parametrize("eigenvalues", [[2.0, 0.0, 0.0], [0.0, 0.0, 0.0]])

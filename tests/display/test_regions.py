@@ -11,7 +11,6 @@ from sklearn.naive_bayes import GaussianNB
 from modae import LinearModularAutoencoder, ModularClassifier
 from modae.datasets import make_gaussian_mixture
 from modae.display import DecisionRegionDisplay
-from modae.display.classes import _margin
 from modae.display.style import PALETTE
 
 CENTRES = np.array([[-2.0, -1.0], [2.0, -1.0], [0.0, 2.0]])
@@ -102,7 +101,11 @@ def test_some_of_the_classes_among_the_points_keep_their_colours():
     ],
 )
 def test_there_is_room_around_the_points(points, margin):
-    assert _margin(np.array(points, dtype=float)) == pytest.approx(margin)
+    model = DummyClassifier().fit(points, [0, 0])
+    boundary = drawn(model, np.array(points, dtype=float), [0, 0]).boundary
+    for grid, column in ((boundary.xx0, 0), (boundary.xx1, 1)):
+        assert np.min(points, axis=0)[column] - grid.min() == pytest.approx(margin)
+        assert grid.max() - np.max(points, axis=0)[column] == pytest.approx(margin)
 
 
 def test_what_does_not_fit_is_refused():

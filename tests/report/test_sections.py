@@ -10,14 +10,13 @@ from sklearn.linear_model import LinearRegression
 
 from modae.metrics import distance_correlation, redundancy
 from modae.report import build
-from modae.report.features import explained_columns
-from modae.report.images import GREYS, encoded, image_shape_of
-from modae.report.subject import make_subject
+from modae.report.features import GREYS, encoded, explained_columns, resolved_shape
+from modae.report.subject import Subject
 
 
 @pytest.fixture(scope="module")
 def subject(digit_modules, digits):
-    return make_subject(digit_modules, *digits, diversities=[0.0, 1.0], n_samples=1000, random_state=0)
+    return Subject(digit_modules, *digits, diversities=[0.0, 1.0], n_samples=1000, random_state=0)
 
 
 def test_a_module_looks_at_a_column_as_much_as_a_regression_on_its_features_explains(subject, digits):
@@ -96,7 +95,7 @@ def test_a_picture_is_a_png_that_others_can_read():
 
 
 def test_digits_are_images(subject):
-    assert image_shape_of(subject) == (8, 8)
+    assert resolved_shape("auto", subject) == (8, 8)
 
 
 @pytest.mark.parametrize("kind", ["noise", "series", "shuffled"])
@@ -107,8 +106,8 @@ def test_other_square_rows_are_not_images(kind, digits, digit_modules):
         "series": np.cumsum(rng.standard_normal((300, 64)), axis=1),
         "shuffled": digits[0][:, rng.permutation(64)],
     }[kind]
-    subject = make_subject(digit_modules, rows, None, diversities=[], n_samples=1000, random_state=0)
-    assert image_shape_of(subject) is None
+    subject = Subject(digit_modules, rows, None, diversities=[], n_samples=1000, random_state=0)
+    assert resolved_shape("auto", subject) is None
 
 
 def test_densities_are_relative_to_the_highest_point(wine_facts, section_of):

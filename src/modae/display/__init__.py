@@ -5,9 +5,8 @@ Each display computes once and draws as often as wanted, as those of scikit-lear
 already there. They import ensembles, metrics and what lies below, and matplotlib inside functions.
 """
 
-from modae.display.allocation import AllocationDisplay
 from modae.display.classes import DecisionRegionDisplay, ModuleDensityDisplay
-from modae.display.diversity_path import DiversityPathDisplay
+from modae.display.diversity import AllocationDisplay, DiversityPathDisplay
 from modae.display.reconstruction import ReconstructionDisplay
 
 __all__ = [

@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from modae.display.style import (
     BAND_OPACITY,
     axes_grid,
-    check_shapes,
     chosen_indices,
     class_colours,
     class_legend,
     open_frame,
     pyplot,
+    shaped,
     single_axes,
 )
 from modae.ensembles.members import module_features
@@ -29,11 +29,11 @@ from modae.utils.parameters import check_count
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Values of a class within this fraction of the range of the feature are drawn as one peak so wide.
 _FINEST = 0.02
-"""Values of a class within this fraction of the range of the feature are drawn as one peak so wide."""
 
+#: How far curves go beyond the data, as a fraction of their range.
 _MARGIN = 0.15
-"""How far curves go beyond the data, as a fraction of their range."""
 
 
 class ModuleDensityDisplay:
@@ -75,13 +75,10 @@ class ModuleDensityDisplay:
     def __init__(
         self, *, grids: Any, densities: Any, classes: Any, modules: Any, components: Any
     ) -> None:
-        self.grids, self.densities = np.asarray(grids), np.asarray(densities)
         self.classes, self.modules, self.components = list(classes), list(modules), list(components)
-        panels, points = (len(self.components), len(self.modules)), self.grids.shape[-1:]
-        check_shapes(
-            grids=(self.grids, (*panels, *points)),
-            densities=(self.densities, (*panels, len(self.classes), *points)),
-        )
+        panels, points = (len(self.components), len(self.modules)), np.shape(grids)[-1:]
+        self.grids = shaped("grids", grids, (*panels, *points))
+        self.densities = shaped("densities", densities, (*panels, len(self.classes), *points))
 
     @classmethod
     def from_estimator(
@@ -275,12 +272,14 @@ class DecisionRegionDisplay:
         check_is_fitted(estimator)
         if np.ndim(X) != 2 or np.shape(X)[1] != 2:
             raise ValueError(f"X must have two features, shape (n_samples, 2), got {np.shape(X)}.")
+        sides = np.ptp(np.asarray(X), axis=0)
         first, second = getattr(X, "columns", ("first feature", "second feature"))
         boundary = DecisionBoundaryDisplay.from_estimator(
             estimator,
             X,
             grid_resolution=grid_resolution,
-            eps=_margin(np.asarray(X)),
+            # Room around the points: a tenth of the shorter side of their box that is not 0.
+            eps=0.1 * float(min(sides[sides > 0.0], default=10.0)),
             response_method="predict",
             # With a class of interest scikit-learn leaves the colours to us; predictions stay the same.
             class_of_interest=estimator.classes_[0],
@@ -318,9 +317,3 @@ class DecisionRegionDisplay:
             self.points_.append(points)
         self.legend_ = class_legend(ax)
         return self
-
-
-def _margin(points: np.ndarray) -> float:
-    """Room around the points: a tenth of the shorter side of their box that is not 0."""
-    sides = np.ptp(points, axis=0)
-    return 0.1 * float(min(sides[sides > 0.0], default=10.0))

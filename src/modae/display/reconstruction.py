@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.sparse import issparse
 
-from modae.display.style import check_shapes, chosen_indices, pyplot, single_axes
+from modae.display.style import chosen_indices, pyplot, shaped, single_axes
 from modae.ensembles.parts import take_apart
 from modae.utils.parameters import check_count
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+#: Colour between images: their own background may be white.
 _BETWEEN = "#e4e4e4"
-"""Colour between images: their own background may be white."""
 
 
 class ReconstructionDisplay:
@@ -61,16 +61,13 @@ class ReconstructionDisplay:
         self, *, originals: Any, reconstructions: Any, means: Any, modules: Sequence[int]
     ) -> None:
         self.originals = np.asarray(originals, dtype=float)
-        self.reconstructions = np.asarray(reconstructions, dtype=float)
-        self.means = np.asarray(means, dtype=float)
         self.modules = list(modules)
-        if self.originals.ndim != 3:
-            raise ValueError(
-                f"originals must have shape (n, height, width), got {self.originals.shape}."
-            )
         images = self.originals.shape
+        if len(images) != 3:
+            raise ValueError(f"originals must have shape (n, height, width), got {images}.")
         by_module = (len(self.modules), *images)
-        check_shapes(reconstructions=(self.reconstructions, by_module), means=(self.means, images))
+        self.reconstructions = shaped("reconstructions", reconstructions, by_module)
+        self.means = shaped("means", means, images)
 
     @classmethod
     def from_estimator(

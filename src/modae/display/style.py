@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from modae.utils.arrays import Array
 from modae.utils.extras import require
 from modae.utils.parameters import check_count
 
@@ -13,16 +14,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
+#: Petroff's ten colours, found so that deficient colour vision still tells them apart.
 PALETTE = (
     "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6",
     "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
 )  # fmt: skip
-"""Petroff's ten colours, found so that deficient colour vision still tells them apart."""
 
 BLUE, RED, GREY = PALETTE[0], PALETTE[2], "#555555"
 
+#: Of areas behind lines and points.
 BAND_OPACITY = 0.2
-"""Of areas behind lines and points."""
 
 
 def pyplot() -> Any:
@@ -80,11 +81,12 @@ def chosen_indices(name: str, chosen: Any, n_available: int) -> list[int]:
     return indices
 
 
-def check_shapes(**arrays: tuple[np.ndarray, tuple[int, ...]]) -> None:
-    """Arrays by name, each with the shape that it must have."""
-    for name, (array, wanted) in arrays.items():
-        if array.shape != wanted:
-            raise ValueError(f"{name} must have shape {wanted}, got {array.shape}.")
+def shaped(name: str, values: Any, shape: tuple[int, ...], rule: str = "shape") -> Array:
+    """Numbers as an array, which must have this shape; messages name it, and the rule."""
+    array = np.asarray(values, dtype=float)
+    if array.shape != shape:
+        raise ValueError(f"{name} must have {rule} {shape}, got {array.shape}.")
+    return array
 
 
 def class_colours(n_classes: int) -> list[Any]:

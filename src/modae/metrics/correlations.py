@@ -23,7 +23,7 @@ The two curves of the paper's section 5.2 are means of it: what the modules keep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,14 +34,14 @@ from sklearn.utils import check_array, gen_batches, resample
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count, check_flag
 
+#: Centred distances of all samples are held in blocks of about this size.
 BLOCK_BYTES = 1 << 22
-"""Centred distances of all samples are held in blocks of about this size."""
 
+#: A squared distance below this share of |x|^2 + |y|^2 has lost too many digits in a Gram product.
 CANCELLED = 1e-4
-"""A squared distance below this share of |x|^2 + |y|^2 has lost too many digits in a Gram product."""
 
+#: Centred distances that are all below this share of the distances are zero up to round-off.
 ROUND_OFF = 16.0 * np.finfo(np.float64).eps
-"""Centred distances that are all below this share of the distances are zero up to round-off."""
 
 
 class Estimate(NamedTuple):
@@ -100,7 +100,7 @@ def distance_correlation(X: Any, Y: Any, *, unbiased: bool = False) -> float:
     >>> round(distance_correlation(X, Y), 2), round(distance_correlation(X, Y, unbiased=True), 2)
     (0.66, -0.01)
     """
-    return float(_correlation_matrix([X, Y], ["X", "Y"], unbiased)[0, 1])
+    return float(_correlation_matrix({"X": X, "Y": Y}, unbiased)[0, 1])
 
 
 def distance_correlation_matrix(samples: Any, *, unbiased: bool = False) -> Array:
@@ -133,10 +133,10 @@ def distance_correlation_matrix(samples: Any, *, unbiased: bool = False) -> Arra
     >>> correlations.shape, bool(correlations[0, 1] < 0.8)
     ((3, 3), True)
     """
-    spaces = list(samples)
+    spaces = {f"samples[{i}]": sample for i, sample in enumerate(samples)}
     if not spaces:
         raise ValueError("samples must hold at least one array, got none.")
-    return _correlation_matrix(spaces, [f"samples[{i}]" for i in range(len(spaces))], unbiased)
+    return _correlation_matrix(spaces, unbiased)
 
 
 def faithfulness(extractor: Any, X: Any, *, n_samples: int = 1000, random_state: Any = None) -> Estimate:
@@ -244,44 +244,43 @@ def _drawn(extractor: Any, X: Any, n_samples: int, random_state: Any) -> list[An
 
 def _estimate(samples: Sequence[Any], pick: Callable[[Array], Array]) -> Estimate:
     """Mean of the picked correlations, with its jackknife standard error."""
-    names = [f"feature space {i}" for i in range(len(samples))]
-    whole, without = jackknifed_correlations(same_rows(samples, names, minimum=3))
+    spaces = {f"feature space {i}": sample for i, sample in enumerate(samples)}
+    whole, without = jackknifed_correlations(same_rows(spaces, minimum=3))
     values = pick(without).mean(axis=-1)
     variance = (len(values) - 1) * values.var()
     return Estimate(float(pick(whole).mean()), float(np.sqrt(variance)))
 
 
-def same_rows(samples: Sequence[Any], names: Sequence[str], *, minimum: int) -> list[Array]:
-    """Samples as dense matrices of finite numbers, all with the same number of rows."""
-    matrices: list[Array] = []
+def same_rows(spaces: Mapping[str, Any], *, minimum: int) -> list[Array]:
+    """Samples by name as dense matrices of finite numbers, all with the same number of rows."""
+    matrices: dict[str, Array] = {}
     options: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "ensure_2d": False}
-    for name, sample in zip(names, samples, strict=True):
+    for name, sample in spaces.items():
         with np.errstate(invalid="ignore"):  # scikit-learn sums the rows, which may overflow both ways
             rows = check_array(sample, input_name=name, **options)
         rows = rows.toarray() if issparse(rows) else rows
-        matrices.append(rows.reshape(len(rows), -1))
-    counts = [len(matrix) for matrix in matrices]
-    if len(set(counts)) > 1:
-        other = next(i for i, count in enumerate(counts) if count != counts[0])
-        raise ValueError(
-            f"{names[0]} and {names[other]} must have the same number of rows, got {counts[0]} and "
-            f"{counts[other]}."
-        )
-    if counts[0] < minimum:
-        raise ValueError(f"{names[0]} must have at least {minimum} rows for this, got {counts[0]}.")
-    return matrices
+        matrices[name] = rows.reshape(len(rows), -1)
+    first, count = next((name, len(matrix)) for name, matrix in matrices.items())
+    for name, matrix in matrices.items():
+        if len(matrix) != count:
+            raise ValueError(
+                f"{first} and {name} must have the same number of rows, got {count} and {len(matrix)}."
+            )
+    if count < minimum:
+        raise ValueError(f"{first} must have at least {minimum} rows for this, got {count}.")
+    return list(matrices.values())
 
 
-def _correlation_matrix(spaces: Sequence[Any], names: Sequence[str], unbiased: bool) -> Array:
+def _correlation_matrix(spaces: Mapping[str, Any], unbiased: bool) -> Array:
     """Correlations (k, k) of k samples of the same rows: R, or the unbiased R^2."""
     check_flag("unbiased", unbiased)
-    samples = same_rows(spaces, names, minimum=4 if unbiased else 2)
+    samples = same_rows(spaces, minimum=4 if unbiased else 2)
     centred = [_CentredDistances(sample, unbiased) for sample in samples]
     gram = np.zeros((len(samples), len(samples)))
     for block in _blocks(centred):
         flat = block.reshape(len(samples), -1)
         gram += flat @ flat.T
-    return _cosines(gram, _noise(centred), unbiased)
+    return _cosines(gram, np.array([each.noise for each in centred]), unbiased)
 
 
 def jackknifed_correlations(samples: Sequence[Array]) -> tuple[Array, Array]:
@@ -311,8 +310,9 @@ def jackknifed_correlations(samples: Sequence[Array]) -> tuple[Array, Array]:
     without = gram - 2.0 * growth * products
     without += growth**2 * diagonals[:, :, None] * diagonals[:, None, :]
     # A difference cannot be more exact than what it is taken from.
-    lost = np.maximum(_noise(centred), ROUND_OFF * n_rows * np.diagonal(gram))
-    return _cosines(gram, _noise(centred), False), _cosines(without, lost, False)
+    noise = np.array([each.noise for each in centred])
+    lost = np.maximum(noise, ROUND_OFF * n_rows * np.diagonal(gram))
+    return _cosines(gram, noise, False), _cosines(without, lost, False)
 
 
 class _CentredDistances:
@@ -331,6 +331,8 @@ class _CentredDistances:
         count = n_rows - 2 if unbiased else n_rows
         pairs = (n_rows - 1) * count if unbiased else n_rows * count
         self.means, self.mean = sums / count, float(sums.sum()) / pairs
+        # A squared norm that round-off alone can have. No distance is longer than two of the means.
+        self.noise = (ROUND_OFF * n_rows * self.means.max()) ** 2
 
     def distances(self, cut: slice) -> Array:
         """Distances of the rows in the cut to all rows.
@@ -367,12 +369,6 @@ def _blocks(centred: Sequence[_CentredDistances]) -> Iterator[Array]:
 
 def _cuts(n_rows: int, n_samples: int) -> Iterator[slice]:
     return gen_batches(n_rows, max(1, BLOCK_BYTES // (8 * n_rows * n_samples)))
-
-
-def _noise(centred: Sequence[_CentredDistances]) -> Array:
-    """Squared norms that round-off alone can have. No distance is longer than two of the means."""
-    n_rows = len(centred[0].means)
-    return np.array([(ROUND_OFF * n_rows * each.means.max()) ** 2 for each in centred])
 
 
 def _cosines(gram: Array, noise: Array, unbiased: bool) -> Array:

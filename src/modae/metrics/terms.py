@@ -11,8 +11,8 @@ from modae.core.objective import Terms, output_terms
 from modae.data import weights_of
 from modae.utils.arrays import Array
 
+#: Outputs are taken in blocks of about this size.
 BLOCK_BYTES = 1 << 26
-"""Outputs are taken in blocks of about this size."""
 
 
 class AmbiguityDecomposition(NamedTuple):

@@ -32,13 +32,12 @@ from modae.onnx.graph import (
     Features,
     Graph,
     Regression,
-    one_hot,
     refusal,
 )
 from modae.utils.arrays import Array
 
+#: Mean probabilities closer than this are a tie: float32 and the order of summation differ by less.
 SAME_IN_FLOAT32 = 1e-6
-"""Mean probabilities closer than this are a tie: float32 and the order of summation differ by less."""
 
 
 def onnx_model(estimator: Any) -> ModelProto:
@@ -52,40 +51,32 @@ def onnx_model(estimator: Any) -> ModelProto:
         )
     width, graph = int(estimator.n_features_in_), Graph()
     answer = convert(graph, estimator, Features(INPUT, width))
-    _add_outputs(graph, answer)
-    model = graph.model(width)
-    # Where it comes from, what the columns of X are called, and which classes there are.
-    kind = type(estimator).__name__
-    model.producer_name, model.producer_version = "modae", __version__
-    names = ", ".join(output.name for output in model.graph.output)
-    model.doc_string = f"{kind} of modae {__version__}: float32 rows X in, {names} out."
-    notes = {"modae": __version__, "class": kind}
+    notes = {"modae": __version__, "class": type(estimator).__name__}
     if hasattr(estimator, "feature_names_in_"):
         notes["feature_names"] = json.dumps([str(name) for name in estimator.feature_names_in_])
-    if isinstance(answer, Classification):
+    if isinstance(answer, Features):
+        graph.output("codes", answer.name, np.float32, answer.width)
+    elif isinstance(answer, Regression):
+        prediction = graph.add("Reshape", answer.prediction, [-1, *answer.target_shape])
+        graph.output("prediction", prediction, np.float32, *answer.target_shape)
+    else:
+        numbers = answer.classes.dtype.kind in "iubf"
+        if not numbers and not all(isinstance(each, str) for each in answer.classes):
+            raise ValueError(f"labels must be numbers or strings in ONNX, got {answer.classes[0]!r}.")
+        dtype = np.int64 if numbers else object
+        labels = graph.constant(answer.classes.astype(dtype), dtype)
+        graph.output("label", graph.add("Gather", labels, answer.winner), dtype)
+        if answer.scores is not None:
+            graph.output("probabilities", answer.scores, np.float32, len(answer.classes))
         notes["classes"] = json.dumps(answer.classes.tolist())
+    model = graph.model(width)
+    # Where it comes from, what the columns of X are called, and which classes there are.
+    model.producer_name, model.producer_version = "modae", __version__
+    names = ", ".join(output.name for output in model.graph.output)
+    model.doc_string = f"{notes['class']} of modae {__version__}: float32 rows X in, {names} out."
     helper.set_model_props(model, notes)
     checker.check_model(model, full_check=True)
     return model
-
-
-def _add_outputs(graph: Graph, answer: Answer) -> None:
-    """Give the answer its public names."""
-    if isinstance(answer, Features):
-        graph.output("codes", answer.name, np.float32, answer.width)
-        return
-    if isinstance(answer, Regression):
-        prediction = graph.add("Reshape", answer.prediction, [-1, *answer.target_shape])
-        graph.output("prediction", prediction, np.float32, *answer.target_shape)
-        return
-    numbers = answer.classes.dtype.kind in "iubf"
-    if not numbers and not all(isinstance(each, str) for each in answer.classes):
-        raise ValueError(f"labels must be numbers or strings in ONNX, got {answer.classes[0]!r}.")
-    dtype = np.int64 if numbers else object
-    labels = graph.constant(answer.classes.astype(dtype), dtype)
-    graph.output("label", graph.add("Gather", labels, answer.winner), dtype)
-    if answer.scores is not None:
-        graph.output("probabilities", answer.scores, np.float32, len(answer.classes))
 
 
 def convert(
@@ -99,7 +90,19 @@ def convert(
     estimator = unwrap(estimator)
     kind = type(estimator)
     if kind is Pipeline:
-        return _convert_steps(graph, estimator, x, place, decisions)
+        answer: Answer = x
+        steps = [each for each in estimator.steps if each[1] not in (None, "passthrough")]
+        for name, step in steps:
+            here = _inside(place, f"step {name!r} ({type(unwrap(step)).__name__})")
+            if not isinstance(answer, Features):
+                raise refusal(
+                    here,
+                    "the step before it is a classifier or a regressor, whose transform skl2onnx does "
+                    "not know.",
+                )
+            is_last = step is estimator.steps[-1][1]
+            answer = convert(graph, step, answer, here, decisions=decisions and is_last)
+        return answer
     place_or_kind = place or kind.__name__
     if kind.__module__.partition(".")[0] != "modae":
         return convert_foreign(graph, estimator, x, place_or_kind, decisions)
@@ -130,23 +133,6 @@ def unwrap(estimator: Any) -> Any:
 
 def _inside(place: str, part: str) -> str:
     return f"{place}, {part}" if place else part
-
-
-def _convert_steps(graph: Graph, pipeline: Pipeline, x: Features, place: str, decisions: bool) -> Answer:
-    answer: Answer = x
-    for name, step in pipeline.steps:
-        if step is None or step == "passthrough":
-            continue
-        here = _inside(place, f"step {name!r} ({type(unwrap(step)).__name__})")
-        if not isinstance(answer, Features):
-            raise refusal(
-                here,
-                "the step before it is a classifier or a regressor, whose transform skl2onnx does not "
-                "know.",
-            )
-        is_last = step is pipeline.steps[-1][1]
-        answer = convert(graph, step, answer, here, decisions=decisions and is_last)
-    return answer
 
 
 def _convert_ensemble(graph: Graph, ensemble: Any, x: Features, place: str) -> Answer:
@@ -203,7 +189,7 @@ def vote(
     scores: list[Any] = [member.scores for member in members]
     mean_scores = "" if None in scores else _mean(graph, scores)
     if voting == "hard":
-        votes = graph.add("Sum", *(one_hot(graph, each.winner, len(classes)) for each in members))
+        votes = graph.add("Sum", *(graph.one_hot(each.winner, len(classes)) for each in members))
         shares = graph.add("Div", votes, float(len(members)))
         winners = _largest(graph, votes, 0.0)
     else:
@@ -267,6 +253,7 @@ def linear_prediction(graph: Graph, regressor: Any, x: Features) -> Regression:
     return Regression(prediction, regressor.coef_.shape[:-1])
 
 
+#: Estimators of ours that have no other estimators inside, but for the deep ones.
 CONVERTERS: dict[type, Converter] = {
     AllColumns: lambda graph, extractor, x: Features(x.name, x.width, 1),
     BaggingAutoencoder: linear_codes,
@@ -275,4 +262,3 @@ CONVERTERS: dict[type, Converter] = {
     NearestNeighborClassifier: neighbors_label,
     NearestNeighborRegressor: neighbors_target,
 }
-"""Estimators of ours that have no other estimators inside, but for the deep ones."""

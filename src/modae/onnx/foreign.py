@@ -30,19 +30,18 @@ from modae.onnx.graph import (
     Graph,
     Regression,
     failure,
-    one_hot,
     refusal,
 )
 from modae.utils.extras import require
 
+#: In float64. A row at distance 0 then outweighs all that are not, as it should.
 SMALLEST_DISTANCE = 1e-150
-"""In float64. A row at distance 0 then outweighs all that are not, as it should."""
 
+#: Sigmoids of lower scores are 0 in Python. Where all are, scikit-learn takes the classes as equal.
 SMALLEST_SCORES = {np.dtype(np.float32): -88.7228, np.dtype(np.float64): -709.78}
-"""Sigmoids of lower scores are 0 in Python. Where all are, scikit-learn takes the classes as equal."""
 
+#: So all such scores are set to this number.
 FAR_BELOW = -1e4
-"""So all such scores are set to this number."""
 
 NO_DECISIONS = "skl2onnx does not know its decision function; use voting='hard' or 'soft'."
 
@@ -64,17 +63,21 @@ def convert_foreign(graph: Graph, estimator: Any, x: Features, place: str, decis
         label = first if strings else graph.cast(first, np.int64)
         encoded = graph.add("LabelEncoder", label, domain="ai.onnx.ml", **places)
         winner = graph.add("Reshape", encoded, [-1])
-        has_scores = decisions or hasattr(estimator, "predict_proba")
-        scores = _table(graph, others[0]) if has_scores else None
+        scores = None
+        if decisions or hasattr(estimator, "predict_proba"):
+            # As a table: skl2onnx may end with a list of dictionaries, one for each row.
+            last = next(node for node in reversed(graph.nodes) if others[0] in node.output)
+            scores = last.input[0] if last.op_type == "ZipMap" else others[0]
         return Classification(winner, scores, estimator.classes_)
+    dimensions = model.graph.output[0].type.tensor_type.shape.dim
+    width = int(dimensions[1].dim_value) if len(dimensions) == 2 else 0  # 0 if skl2onnx knows none
     if is_regressor(estimator):
-        n_targets = _width(model) or 1
+        n_targets = width or 1
         prediction = graph.add("Reshape", first, [-1, n_targets])
         return Regression(prediction, () if n_targets == 1 else (n_targets,))
-    width = _width(model)
-    if width is None and hasattr(estimator, "get_feature_names_out"):
+    if not width and hasattr(estimator, "get_feature_names_out"):
         width = len(estimator.get_feature_names_out())
-    if not hasattr(estimator, "transform") or width is None:
+    if not hasattr(estimator, "transform") or not width:
         raise refusal(place, "it has no transform of known width.")
     return Features(graph.add("Reshape", graph.cast(first, np.float32), [-1, width]), width)
 
@@ -86,13 +89,14 @@ def _own_converter(estimator: Any, place: str) -> Converter | None:
         one_output = is_regressor(estimator) or np.ndim(estimator._y) == 1
         known = estimator.weights in ("uniform", None, "distance") and one_output
         metric = estimator.effective_metric_
-        if estimator.weights == "distance" and not (known and metric == "euclidean"):
+        known = known and metric == "euclidean"
+        if estimator.weights == "distance" and not known:
             raise refusal(
                 place,
                 f"with weights='distance' only Euclidean distances can, got metric={metric!r}; use "
                 "weights='uniform'.",
             )
-        return OWN_CONVERTERS[kind] if known and metric == "euclidean" else None
+        return OWN_CONVERTERS[kind] if known else None
     if kind is SGDClassifier and estimator.loss == "modified_huber":
         raise refusal(place, "the probabilities of loss='modified_huber' cannot; use loss='log_loss'.")
     if kind in (neighbors.RadiusNeighborsClassifier, neighbors.RadiusNeighborsRegressor):
@@ -135,22 +139,10 @@ def _converted(estimator: Any, width: int, place: str, decisions: bool) -> Model
         raise failure(place, "skl2onnx", error) from error
 
 
-def _table(graph: Graph, scores: str) -> str:
-    """Probabilities as a table: skl2onnx may end with a list of dictionaries, one for each row."""
-    last = next(node for node in reversed(graph.nodes) if scores in node.output)
-    return last.input[0] if last.op_type == "ZipMap" else scores
-
-
-def _width(model: ModelProto) -> int | None:
-    """Columns of the first output, where skl2onnx knows them."""
-    dimensions = model.graph.output[0].type.tensor_type.shape.dim
-    return int(dimensions[1].dim_value) or None if len(dimensions) == 2 else None
-
-
 def neighbors_label(graph: Graph, classifier: Any, x: Features) -> Classification:
     """NearestNeighborClassifier, or KNeighborsClassifier of scikit-learn with one label per row."""
     labels, chosen, weights = _nearest(graph, classifier, x)
-    votes = one_hot(graph, graph.add("Gather", labels, chosen), len(classifier.classes_))
+    votes = graph.one_hot(graph.add("Gather", labels, chosen), len(classifier.classes_))
     shares = graph.add("ReduceSum", graph.add("Mul", votes, weights), [1], keepdims=0)
     winner = graph.add("ArgMax", shares, axis=1, keepdims=0)
     return Classification(winner, shares, classifier.classes_)

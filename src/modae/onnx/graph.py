@@ -15,17 +15,17 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 
 from modae.utils.arrays import Array
 
+#: Version of the standard operators. It is that of torch's exporter, and known since 2022.
 OPSET = 18
-"""Version of the standard operators. It is that of torch's exporter, and known since 2022."""
 
+#: Version of the operators for trees, linear models and support vectors.
 ML_OPSET = 3
-"""Version of the operators for trees, linear models and support vectors."""
 
+#: Of the file format: the one that came with opset 18.
 IR_VERSION = 8
-"""Of the file format: the one that came with opset 18."""
 
+#: Bytes: protocol buffers end at two gigabytes.
 LARGEST_FILE = (1 << 31) - (1 << 20)
-"""Bytes: protocol buffers end at two gigabytes."""
 
 INPUT = "X"
 
@@ -130,6 +130,10 @@ class Graph:
         """The same values in another type."""
         return self.add("Cast", x, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
+    def one_hot(self, indices: str, n_classes: int) -> str:
+        """A row of 0 and 1 for each index, float32: one more axis than the indices have."""
+        return self.add("OneHot", indices, n_classes, [0.0, 1.0])
+
     def embed(self, model: ModelProto, x: str) -> list[str]:
         """Add the nodes of another model, which reads x, and return the names of its outputs."""
         copy = onnx.compose.add_prefix(model, self._new_name("part") + "_")
@@ -180,13 +184,8 @@ def _names_read(nodes: Iterable[NodeProto]) -> Iterator[str]:
             yield from (output.name for output in attribute.g.output)
 
 
+#: Adds what a fitted estimator says of features.
 Converter = Callable[[Graph, Any, Features], Answer]
-"""Adds what a fitted estimator says of features."""
-
-
-def one_hot(graph: Graph, indices: str, n_classes: int) -> str:
-    """A row of 0 and 1 for each index, float32: one more axis than the indices have."""
-    return graph.add("OneHot", indices, n_classes, [0.0, 1.0])
 
 
 def refusal(name: str, reason: str) -> ValueError:

@@ -32,7 +32,7 @@ from modae.utils.extras import require
 def deep_codes(graph: Graph, extractor: Any, x: Features) -> Features:
     """Codes of all modules of a ModularAutoencoder."""
     model = extractor._model()
-    stack = _outputs(graph, [model.network.encoder], model.scaling, x)
+    stack = _outputs(graph, model, [model.network.encoder], x)
     width = model.n_modules * model.n_components
     codes = graph.add("Reshape", graph.add("Transpose", stack, perm=[1, 0, 2]), [-1, width])
     return Features(codes, width, model.n_modules)
@@ -42,7 +42,8 @@ def deep_prediction(graph: Graph, regressor: Any, x: Features) -> Regression:
     """Mean over the modules of a ModularNetworkRegressor, in units of the targets."""
     model = regressor._model()
     scaling = model.target_scaling
-    mean = _mean_of_modules(graph, _supervised_outputs(graph, model, x))
+    stack = _outputs(graph, model, [model.network.body, model.network.members], x)
+    mean = _mean_of_modules(graph, stack)
     prediction = graph.add("Add", graph.add("Mul", mean, scaling.scale), scaling.mean)
     return Regression(prediction, () if model.flat else (len(scaling.mean),))
 
@@ -50,7 +51,7 @@ def deep_prediction(graph: Graph, regressor: Any, x: Features) -> Regression:
 def deep_label(graph: Graph, classifier: Any, x: Features) -> Classification:
     """Mean probabilities, or the softmax of mean logits, of a ModularNetworkClassifier."""
     model = classifier._model()
-    logits = _supervised_outputs(graph, model, x)
+    logits = _outputs(graph, model, [model.network.body, model.network.members], x)
     if model.objective["average"] == "logit":
         probabilities = graph.add("Softmax", _mean_of_modules(graph, logits), axis=-1)
     else:
@@ -66,17 +67,13 @@ DEEP_CONVERTERS: dict[type, Converter] = {
 }
 
 
-def _supervised_outputs(graph: Graph, model: Any, x: Features) -> str:
-    return _outputs(graph, [model.network.body, model.network.members], model.scaling, x)
-
-
 def _mean_of_modules(graph: Graph, stack: str) -> str:
     return graph.add("ReduceMean", stack, [0], keepdims=0)
 
 
-def _outputs(graph: Graph, parts: list[nn.Module], scaling: Any, x: Features) -> str:
-    """What the modules say of rows, (M, n, outputs)."""
-    value = graph.add("Div", graph.centred(x.name, scaling.mean), scaling.scale)
+def _outputs(graph: Graph, model: Any, parts: list[nn.Module], x: Features) -> str:
+    """What the modules say of rows after these parts of their network, (M, n, outputs)."""
+    value = graph.add("Div", graph.centred(x.name, model.scaling.mean), model.scaling.scale)
     weight = next(weight for part in parts for weight in part.parameters())
     example = weight.new_zeros(2, x.width)  # two rows on their way through the layers
     for part in parts:
@@ -118,6 +115,7 @@ def _gelu(graph: Graph, layer: Any, x: str) -> str:
     return graph.add("Mul", x, graph.add("Mul", graph.add("Add", erf, 1.0), 0.5))
 
 
+#: The layers of our own networks, and every activation that has a name.
 LAYERS: dict[type, Callable[[Graph, Any, str], str]] = {
     SharedInputLayer: _shared_input,
     MemberLayer: _member,
@@ -132,7 +130,6 @@ LAYERS: dict[type, Callable[[Graph, Any, str], str]] = {
     nn.GELU: _gelu,
     nn.Softplus: lambda graph, layer, x: graph.add("Softplus", x),
 }
-"""The layers of our own networks, and every activation that has a name."""
 
 
 class Unstacked(nn.Module):

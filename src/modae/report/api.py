@@ -6,21 +6,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from modae.metrics import redundancy
 from modae.report.charts import Section
-from modae.report.errors import Trials, error_section, prediction_section, run_trials
+from modae.report.errors import (
+    BAGGING,
+    Trials,
+    error_section,
+    mean_and_error,
+    prediction_section,
+    run_trials,
+    why_no_trials,
+)
 from modae.report.features import (
     allocation_section,
     density_section,
     explained_section,
     likeness_section,
     loss_section,
+    reconstruction_section,
+    resolved_shape,
 )
-from modae.report.images import reconstruction_section, resolved_shape
 from modae.report.page import render, require_plotly
-from modae.report.subject import Subject, make_subject
-from modae.report.summary import live_text, summary_numbers, summary_text
+from modae.report.subject import Subject
 from modae.utils.atomic import atomic_write
 from modae.utils.parameters import check_count
+from modae.utils.text import bounded_loss, counted, format_number, percent
+
+PROOFS = {
+    "attained": "no modules of this size can be better",
+    "not attainable": "it is proven that no modules reach the bound",
+    "undecided": "whether better modules exist is not decided",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +144,7 @@ def build(
     check_count("n_samples", n_samples, minimum=3)
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a string or None, got {title!r}.")
-    subject = make_subject(
+    subject = Subject(
         model, X, y, diversities=diversities, n_samples=int(n_samples), random_state=random_state
     )
     shape = resolved_shape(image_shape, subject)
@@ -169,3 +187,111 @@ def sections(
         loss_section(subject),
     ]
     return [each for each in found if each is not None]
+
+
+def summary_text(subject: Subject, trials: Trials | None) -> list[str]:
+    """Sentences on the model, the data, and what came out."""
+    extractor, ensemble = subject.parts.extractor, subject.parts.ensemble
+    classify = subject.parts.task == "classification"
+    model = f"{counted(subject.n_modules, 'module')} of {counted(subject.n_components, 'component')}"
+    if hasattr(extractor, "diversity_") and subject.n_modules > 1:
+        model += f" each, trained together with diversity {subject.parts.diversity:g}"
+    model += f" ({type(extractor).__name__})."
+    if ensemble is not None:
+        members = " or ".join(sorted({type(member).__name__ for member in ensemble.estimators_}))
+        end = "they vote" if classify else "their mean is the answer"
+        model += f" On the features of each a {members} is trained, and {end}."
+    data = f"Data: {counted(subject.n_rows, 'row')} with {counted(len(subject.names), 'column')}"
+    if classify and subject.classes is not None:
+        data += f" and {counted(len(subject.classes), 'class')}"
+    if subject.n_shown < subject.n_rows:
+        data += f"; {subject.n_shown:,} of them, drawn at random, were looked at"
+    sentences = [model, f"{data}."]
+    if ensemble is None:
+        return sentences
+    if trials is None:
+        return [*sentences, f"{why_no_trials(subject)}, so this page says nothing about errors."]
+    both, alone = trials.texts_at(subject.start)
+    itself = trials.text(trials.error_of_model)
+    if classify:
+        errors = f"The vote is wrong on {both} of the rows, one member alone on {alone}"
+        itself = f"is wrong on {itself} of"
+    else:
+        errors = f"The ensemble is off by {both} (root mean square), one member alone by {alone}"
+        itself = f"is off by {itself} on"
+    return [
+        *sentences,
+        f"{errors}, cross-validated: models like this one, fitted to other rows of this table. The "
+        f"model itself {itself} these rows, which says little if it was fitted to them.",
+    ]
+
+
+def summary_numbers(subject: Subject, trials: Trials | None) -> list[dict[str, str]]:
+    """Three numbers: errors against the baselines, or what modules keep and share; the certificate."""
+    extractor, numbers = subject.parts.extractor, []
+    if trials is not None:
+        own = trials.ensemble[subject.start]
+        label = "error of the vote" if trials.classify else "root mean square error"
+        member = "classifier" if trials.classify else "regressor"
+        means = {name: trials.text(each.mean()) for name, each in trials.baselines.items()}
+        gains = {name: _gain(each - own, trials) for name, each in trials.baselines.items()}
+        against = [
+            f"{name.replace('one', 'One', 1)}, same {member}: {means[name]}; {gains[name]}."
+            for name in means
+            if name != BAGGING
+        ]
+        numbers.append((trials.text(own.mean()), label, " ".join(against)))
+        if BAGGING in means:
+            text = f"As many modules, each a PCA of other rows: {gains[BAGGING]}."
+            numbers.append((means[BAGGING], f"error of {BAGGING}", text))
+    elif hasattr(extractor, "explained_variance_ratio_of_mean_"):
+        text = f"One module on average: {percent(np.mean(extractor.explained_variance_ratio_))}."
+        if total := float(extractor.total_variance_):
+            # What one PCA as wide as a module keeps is known from the spectrum.
+            kept = float(extractor.eigenvalues_[: subject.n_components].sum()) / total
+            text += f" PCA with {counted(subject.n_components, 'component')}: {percent(kept)}."
+        value = percent(extractor.explained_variance_ratio_of_mean_)
+        numbers.append((value, "of the variance kept by all modules", text))
+    if trials is None and subject.n_modules > 1 and subject.n_shown > 3:
+        alike, _ = redundancy(extractor, subject.rows, n_samples=400, random_state=0)
+        text = "1 if all modules say the same; lower if they differ."
+        numbers.append((format_number(alike, digits=2), "distance correlation of two modules", text))
+    if hasattr(extractor, "attainment_"):
+        loss, bound = bounded_loss(extractor)
+        attained = extractor.attainment_ == "attained"
+        gap = 0.0 if attained else max(float(extractor.optimality_gap_), 0.0)
+        text = f"loss {loss}, lower bound {bound}: {PROOFS[extractor.attainment_]}."
+        numbers.append((format_number(gap, "%", digits=2), "gap to the best possible loss", text))
+    return [dict(zip(("value", "label", "text"), each, strict=True)) for each in numbers]
+
+
+def _gain(values: Any, trials: Trials) -> str:
+    """How much better the ensemble is, with a paired standard error over the folds."""
+    mean, error = mean_and_error(values)
+    if mean == 0.0:
+        return "no difference"
+    size, spread = trials.text(abs(mean)), trials.text(error)
+    if trials.classify:
+        size, spread = f"{size.removesuffix('%')} points", spread.removesuffix("%")
+    better = "better" if mean > 0 else "worse"
+    if abs(mean) <= 2.0 * error:
+        return f"no clear difference ({size} {better} ± {spread})"
+    return f"this model is {size} {better} (± {spread})"
+
+
+def live_text(subject: Subject, trials: Trials | None, start: str = "this model") -> list[str]:
+    """One sentence for each diversity, beside the slider; ``start`` says what the first one is."""
+    sentences = []
+    for place, (diversity, model) in enumerate(zip(subject.diversities, subject.models, strict=True)):
+        own = f" ({start})" if place == subject.start and len(subject.diversities) > 1 else ""
+        text = f"Diversity {diversity:g}{own}" if hasattr(model, "diversity_") else "This model"
+        if trials is not None:
+            both, alone = trials.texts_at(place)
+            text += f": ensemble error {both}, one member {alone}."
+        elif hasattr(model, "explained_variance_ratio_of_mean_"):
+            kept = percent(model.explained_variance_ratio_of_mean_)
+            text += f": all modules keep {kept} of the variance."
+        else:
+            text += f": {counted(subject.n_modules, 'module')}."
+        sentences.append(text)
+    return sentences

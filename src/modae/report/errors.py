@@ -32,8 +32,8 @@ MOST_FOLDS = 5
 
 FEWEST_ROWS = 10
 
+#: More are too many to read: the most frequent are shown.
 MOST_CLASSES = 20
-"""More are too many to read: the most frequent are shown."""
 
 MOST_POINTS = 400
 
@@ -54,8 +54,8 @@ class Trials:
     labels : ndarray of shape (n_rows,)
     classify : bool
         Errors are shares of wrong rows; else roots of mean squares, in the unit of the target.
-    error_of_model : float or None
-        Of the fitted model itself on all these rows, which it may have been fitted to.
+    error_of_model : float
+        Of the fitted model itself on all these rows, which it may have been fitted to, if measured.
     frozen : bool
         Whether the modules were used as they are, and not fitted again.
     """
@@ -66,7 +66,7 @@ class Trials:
     predictions: np.ndarray
     labels: np.ndarray
     classify: bool
-    error_of_model: float | None = None
+    error_of_model: float = np.nan
     frozen: bool = False
 
     def text(self, error: float) -> str:
@@ -190,9 +190,8 @@ def _baselines(subject: Subject, ensemble: Any, n_fitted: int) -> dict[str, Any]
 def error_section(subject: Subject, trials: Trials) -> Section:
     """Error of the ensemble, its members and the baselines: against diversity if there is a path."""
     what = "share of wrong rows" if trials.classify else "root mean square error"
-    look: dict[str, Any] = (
-        {"y_label": "error", "unit": "%"} if trials.classify else {"y_label": what, "unit": ""}
-    )
+    label, unit = ("error", "%") if trials.classify else (what, "")
+    look: dict[str, Any] = {"y_label": label, "unit": unit}
     text = (
         f"Each line is a mean over {trials.ensemble.shape[1]} folds of cross-validation: the model was "
         "fitted again without the rows that it is judged on. Bands are one standard error to each side. "

@@ -1,34 +1,146 @@
-"""Sections on the modules: components and columns they look at, what they keep, how alike they are."""
+"""Sections on the modules: images and columns they look at, what they keep, how alike they are."""
 
 from __future__ import annotations
 
+import zlib
+from base64 import b64encode
+from math import isqrt
+from struct import pack
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import make_pipeline
 
 from modae.display.classes import feature_densities
+from modae.display.reconstruction import image_sides
 from modae.ensembles.members import module_features
 from modae.metrics import distance_correlation_matrix
 from modae.report.charts import Section, bars, chart, curves, line, matrix, module_names, section
-from modae.report.images import MOST_MODULES, MOST_ROWS, encoded
 from modae.report.subject import Subject, most_frequent
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
 from modae.utils.text import format_number, percent
 
+MOST_ROWS = 2000
+
 MOST_COMPONENTS = 40
 
 MOST_COLUMNS = 24
 
-NOBODY = 1e-6
-"""Smaller shares of the modules are round-off."""
-
-LIKENESS_ROWS = 400
-"""Time grows as the square; so many rows give two digits."""
-
 MOST_CLASSES = 10
 
+#: More are too many to look at.
+MOST_MODULES = 10
+
+EXAMPLES = 3
+
+#: Shades of grey: more than one sees in a small picture, and fewer bytes than all 256.
+GREYS = 32
+
+#: Rows are taken for images if neighbours correlate by so much more than other columns do.
+ALIKE = 0.2
+
+#: Smaller shares of the modules are round-off.
+NOBODY = 1e-6
+
+#: Time grows as the square; so many rows give two digits.
+LIKENESS_ROWS = 400
+
 DENSITY_ROWS, DENSITY_MODULES, DENSITY_POINTS = 1500, 3, 40
+
+
+def resolved_shape(asked: Any, subject: Subject) -> tuple[int, int] | None:
+    """Height and width of the image that a row is: as asked, or found; None if it is none.
+
+    With "auto" it is a square if rows are likely to be images: neighbouring pixels are more alike.
+    """
+    if asked is None:
+        return None
+    if not isinstance(asked, str) or asked != "auto":
+        return image_sides(asked, len(subject.names))
+    _, rows = subject.take(subject.first(MOST_ROWS))
+    width, side = rows.shape[1], isqrt(rows.shape[1])
+    if side * side != width or side < 8 or len(rows) < 20:
+        return None
+    scale = rows.std(axis=0)
+    varied = scale > 0.05 * scale.max()  # the border of an image may hardly vary
+    if varied.sum() < width / 4:
+        return None
+    scaled = np.where(varied, (rows - rows.mean(axis=0)) / np.where(varied, scale, 1.0), 0.0)
+    images, used = scaled.reshape(-1, side, side), varied.reshape(side, side)
+    across = np.mean(images[:, :, 1:] * images[:, :, :-1], axis=0)[used[:, 1:] & used[:, :-1]]
+    down = np.mean(images[:, 1:] * images[:, :-1], axis=0)[used[1:] & used[:-1]]
+    # The usual size of a correlation, whatever the places of the two columns.
+    some = scaled[:, varied][:, :: -(-int(varied.sum()) // 200)]
+    others = np.abs(some.T @ some)[np.triu_indices(some.shape[1], k=1)] / len(some)
+    neighbours = min(float(np.median(each)) if each.size else 0.0 for each in (across, down))
+    return (side, side) if neighbours > np.median(others) + ALIKE else None
+
+
+def reconstruction_section(subject: Subject, shape: tuple[int, int] | None) -> Section | None:
+    """A few images, and what single modules and their mean make of them."""
+    if shape is None or not hasattr(subject.parts.extractor, "reconstruct_modules"):
+        return None
+    # A few rows, of different classes where there are classes, and what to call them.
+    chosen = list(range(min(EXAMPLES, subject.n_shown)))
+    captions = [f"row {place + 1}" for place in chosen]
+    if subject.classes is not None:
+        spread = np.linspace(0, len(subject.classes) - 1, min(EXAMPLES, len(subject.classes)))
+        classes = subject.classes[np.unique(spread.astype(int))]
+        chosen = [int(np.argmax(subject.labels == name)) for name in classes]
+        captions = [str(name) for name in classes]
+    rows, dense = subject.take(chosen)
+    front: Any = make_pipeline("passthrough", *subject.parts.steps)
+    undone = subject.raw.shape[1] == dense.shape[1] and hasattr(front, "inverse_transform")
+
+    def images(values: Array) -> Array:
+        """In the units in which rows were given, if the steps can be undone."""
+        return np.asarray(front.inverse_transform(values) if undone else values).reshape(-1, *shape)
+
+    originals = images(dense)
+    low, high = float(originals.min()), float(originals.max())
+    pictures, summary = [], []
+    for model in subject.models:
+        every = np.asarray(model.reconstruct_modules(rows))
+        mean = images(every.mean(axis=0))
+        columns = [originals, mean, *(images(each) for each in every[:MOST_MODULES])]
+        pictures.append(
+            [[encoded(each, low, high) for each in row] for row in np.stack(columns, axis=1)]
+        )
+        missed = float(np.mean((mean - originals) ** 2) / (np.var(originals) or 1.0))
+        share = format_number(missed, "%", digits=2)
+        summary.append(f"The mean of all modules misses {share} of their variation.")
+    names = ["original", "mean of all", *module_names(min(subject.n_modules, MOST_MODULES))]
+    content = {"columns": names, "rows": captions, "images": pictures, "summary": summary}
+    # Bright strokes on a black ground are drawn as ink on paper.
+    invert = bool(np.median(originals) <= low + 0.25 * (high - low))
+    table = chart("images", "Images and their reconstructions", invert=invert, **content)
+    text = (
+        "The first column is the image itself, the second the mean of all modules, the others what "
+        "single modules make of it from their few features. They see parts; their mean joins them."
+    )
+    return section("reconstructions", "Images as the modules see them", text, [table])
+
+
+def encoded(image: np.ndarray, low: float, high: float) -> str:
+    """An image (height, width) as base64 of a PNG, black at ``low`` and white at ``high``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> encoded(np.eye(2), 0.0, 1.0)[:11]
+    'iVBORw0KGgo'
+    """
+    scaled = np.clip((np.asarray(image, dtype=float) - low) / (high - low or 1.0), 0.0, 1.0)
+    grey = np.round(np.round((GREYS - 1) * scaled) * (255 / (GREYS - 1))).astype(np.uint8)
+    height, width = grey.shape
+    # Eight bits of grey; each line begins with the filter that it was written with: none.
+    header = pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    lines = np.hstack([np.zeros((height, 1), dtype=np.uint8), grey]).tobytes()
+    png = b"\x89PNG\r\n\x1a\n"
+    for name, data in ((b"IHDR", header), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b"")):
+        png += pack(">I", len(data)) + name + data + pack(">I", zlib.crc32(name + data))
+    return b64encode(png).decode()
 
 
 def allocation_section(subject: Subject) -> Section | None:
@@ -85,8 +197,7 @@ def explained_columns(subject: Subject) -> Array:
     It is the squared multiple correlation of the column with the features: 1 if a linear reading of the
     features gives the column, 0 if they say nothing about it. Scales do not matter.
     """
-    places = subject.first(MOST_ROWS)
-    rows, dense = subject.at(places), subject.dense_at(places)
+    rows, dense = subject.take(subject.first(MOST_ROWS))
     centred = dense - dense.mean(axis=0)
     variance = np.sum(centred**2, axis=0)
 
@@ -108,14 +219,16 @@ def explained_section(subject: Subject, shape: tuple[int, int] | None) -> Sectio
     text = "How much of the variation of each {} can be read from the features of a module: {}"
     if every.shape[1] > MOST_MODULES:
         text += f" The first {MOST_MODULES} of {every.shape[1]} modules are shown."
-    summary = []
-    for at in shares:
-        texts = []
-        for module, each in enumerate(at, start=1):
-            best = np.argsort(-each, kind="stable")[:3]
-            known = [f"{names[place]} ({format_number(each[place], '%', digits=2)})" for place in best]
-            texts.append(f"module {module}: {', '.join(known)}")
-        summary.append(f"Strongest columns. {'; '.join(texts)}.")
+
+    def strongest(module: int, explained: Array) -> str:
+        best = np.argsort(-explained, kind="stable")[:3]
+        known = [f"{names[place]} ({format_number(explained[place], '%', digits=2)})" for place in best]
+        return f"module {module}: {', '.join(known)}"
+
+    summary = [
+        f"Strongest columns. {'; '.join(strongest(*each) for each in enumerate(at, start=1))}."
+        for at in shares
+    ]
     if shape is not None:
         text = text.format("pixel", "white is all of it, black is nothing.")
         content = {
@@ -144,8 +257,7 @@ def explained_section(subject: Subject, shape: tuple[int, int] | None) -> Sectio
 
 def likeness_section(subject: Subject, n_jobs: int | None) -> Section | None:
     """Mean distance correlations against diversity, and those of all pairs at one diversity."""
-    places = subject.first(LIKENESS_ROWS)
-    rows, dense = subject.at(places), subject.dense_at(places)
+    rows, dense = subject.take(subject.first(LIKENESS_ROWS))
     if len(dense) < 3:
         return None
 
@@ -189,7 +301,7 @@ def density_section(subject: Subject) -> Section | None:
     if subject.classes is None or subject.labels is None or len(subject.classes) < 2:
         return None
     places = subject.first(DENSITY_ROWS)
-    rows, labels = subject.at(places), subject.labels[places]
+    (rows, _), labels = subject.take(places), subject.labels[places]
     classes = most_frequent(labels, MOST_CLASSES)
     stacks = [
         [np.asarray(each, dtype=float) for each in module_features(model, rows)[:DENSITY_MODULES]]
@@ -206,7 +318,11 @@ def density_section(subject: Subject) -> Section | None:
             panel["grid"].append(grid)
             # Relative to the highest point: only the shape matters.
             panel["curves"].append(np.round(heights / (heights.max() or 1.0), 3))
-            pairs.append(f"{panel['title']}: {_least_overlap(grid, heights, classes)}")
+            # The two classes whose densities overlap least.
+            overlap = np.diff(grid).mean() * np.minimum(heights[:, None], heights).sum(axis=-1)
+            np.fill_diagonal(overlap, np.inf)
+            one, other = np.unravel_index(int(np.argmin(overlap)), overlap.shape)
+            pairs.append(f"{panel['title']}: {classes[one]} and {classes[other]}")
         summary.append(f"Best separated at diversity {diversity:g}: {'; '.join(pairs)}")
     text = (
         "Each panel shows the same feature of another module, the one in which modules differ most and "
@@ -232,11 +348,3 @@ def _separating_feature(features: list[Array], labels: np.ndarray) -> int:
     )
     differ = 1.0 - (alike.sum(axis=(0, 1)) - len(stack)) / max(len(stack) * (len(stack) - 1), 1)
     return int(np.argmax(np.mean(between, axis=0) * differ))
-
-
-def _least_overlap(grid: Array, densities: Array, classes: np.ndarray) -> str:
-    """The two classes whose densities overlap least."""
-    overlap = np.diff(grid).mean() * np.minimum(densities[:, None], densities[None]).sum(axis=-1)
-    np.fill_diagonal(overlap, np.inf)
-    first, second = np.unravel_index(int(np.argmin(overlap)), overlap.shape)
-    return f"{classes[first]} and {classes[second]}"

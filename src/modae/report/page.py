@@ -17,14 +17,14 @@ from typing import Any
 from modae.display.style import PALETTE
 from modae.utils.extras import require
 
+#: In this order: a script uses only what those before it define.
 SCRIPTS = (
     "numbers.js", "elements.js", "theme.js", "axes.js", "overlay.js", "curves.js", "maps.js",
     "shapes.js", "tables.js", "figures.js", "sections.js", "slider.js", "start.js",
 )  # fmt: skip
-"""In this order: a script uses only what those before it define."""
 
+#: Characters that could end a script element early, and how JSON may write them instead.
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
-"""Characters that could end a script element early, and how JSON may write them instead."""
 
 
 def render(facts: dict[str, Any]) -> str:
@@ -57,8 +57,13 @@ def render(facts: dict[str, Any]) -> str:
     """
     drawing = plotly_script()
     behaviour = f"(() => {{\n'use strict';\n{''.join(map(_asset, SCRIPTS))}}})();"
+    # Only these scripts run, and nothing is fetched from anywhere. Styles are allowed inline because
+    # plotly writes them; pictures are inside the page.
+    digests = [b64encode(sha256(each.encode()).digest()).decode() for each in (drawing, behaviour)]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
     return Template(_asset("page.html")).substitute(
-        policy=_policy(drawing, behaviour),
+        policy=f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'",
         title=escape(facts["title"].encode(errors="replace").decode()),
         style=_asset("page.css"),
         facts=_as_json(facts),
@@ -87,16 +92,3 @@ def plotly_script() -> str:
     plotly = require("plotly.offline", extra="report", purpose="A report")
     # Browsers read every line end as "\n" before they compare a script with its digest.
     return str(plotly.get_plotlyjs()).replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _policy(*scripts: str) -> str:
-    """The content security policy: only these scripts run, and nothing is fetched from anywhere.
-
-    Styles are allowed inline because plotly writes them; pictures are inside the page.
-    """
-    digests = (b64encode(sha256(script.encode()).digest()).decode() for script in scripts)
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )

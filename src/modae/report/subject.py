@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,53 +19,84 @@ from modae.ensembles.parts import ModelParts, take_apart
 from modae.ensembles.votes import stratified
 from modae.utils.arrays import Array
 
+#: In a dense copy of some rows.
 MOST_NUMBERS = 4_000_000
-"""In a dense copy of some rows."""
 
 FEWEST_ROWS = 100
 
+#: Numbers whose squares a computer cannot hold.
 HUGE = 1e150
-"""Numbers whose squares a computer cannot hold."""
 
 DIVERSITIES = tuple(round(0.1 * step, 1) for step in range(11))
 
 
-@dataclass(frozen=True, eq=False)
 class Subject:
     """A model, rows to look at, and the models of the same size at other diversities.
 
     Parameters
     ----------
+    model, X, y, diversities, n_samples, random_state
+        As in :func:`modae.report.build`; they are checked here.
+
+    Attributes
+    ----------
     parts : ModelParts
-    raw : rows as they were given, at most as many as asked for
+    n_rows, n_shown : int
+        How many rows were given, and how many of them are looked at.
+    raw : rows as they were given
     rows : the same after the steps before the modules
     labels : ndarray or None
-    n_rows : int
-        How many rows were given.
+    n_modules, n_components : int
+        Size of the model.
     diversities : list of float
     models : list of extractors
         One for each diversity.
     start : int
         Which of them is the model itself.
-    n_modules, n_components : int
-        Size of the model.
     """
 
-    parts: ModelParts
-    raw: Any
-    rows: Any
-    labels: np.ndarray | None
-    n_rows: int
-    diversities: list[float]
-    models: list[Any]
-    start: int
-    n_modules: int
-    n_components: int
-
-    @property
-    def n_shown(self) -> int:
-        """How many rows were looked at."""
-        return int(self.rows.shape[0])
+    def __init__(
+        self, model: Any, X: Any, y: Any, *, diversities: Any, n_samples: int, random_state: Any
+    ) -> None:
+        self.parts = take_apart(model)
+        extractor, own = self.parts.extractor, self.parts.diversity
+        require_in_memory(X, "report")
+        _refuse_lazy_frame("X", X)
+        if issparse(X):
+            X = X.tocsr()
+        elif not hasattr(X, "shape") or not hasattr(X, "__array__"):
+            X = np.asarray(X)
+        if len(X.shape) == 2 and not X.shape[0]:
+            raise ValueError(
+                f"X must have at least one row, got the shape {tuple(X.shape)}: give the rows that the "
+                "report is to be about, for example those that the model was fitted to."
+            )
+        self.n_rows = int(X.shape[0])
+        labels = _checked_labels(self.parts, X, y)
+        # All rows, or so many at random, with some of each class; in their order.
+        places = np.arange(self.n_rows)
+        if self.n_rows > n_samples:
+            rng = check_random_state(random_state)
+            if labels is not None and len(np.unique(labels)) <= n_samples // 10:
+                places = stratified(labels, n_samples, int(rng.randint(2**31 - 1)))
+            else:
+                places = np.sort(rng.choice(self.n_rows, n_samples, replace=False))
+        self.raw, self.n_shown = take_rows(X, places), len(places)
+        self.rows = self.parts.prepare(self.raw)
+        self.labels = None if labels is None else labels[places]
+        # Other columns are refused here, before the work.
+        features = module_features(extractor, take_rows(self.rows, [0]))
+        self.n_modules, self.n_components = len(features), max(each.shape[1] for each in features)
+        self.diversities = [own]
+        if hasattr(extractor, "path"):
+            asked = DIVERSITIES if diversities is None else diversities
+            if isinstance(asked, str) or not isinstance(asked, Iterable):
+                raise ValueError(f"diversities must be a sequence of numbers, got {diversities!r}.")
+            self.diversities = sorted({own, *(float(value) for value in asked)})
+        self.start = self.diversities.index(own)
+        self.models = [
+            extractor if value == own else extractor.with_diversity(value) for value in self.diversities
+        ]
 
     @cached_property
     def classes(self) -> np.ndarray | None:
@@ -86,80 +116,25 @@ class Subject:
         if known is None and steps and hasattr(front := make_pipeline(*steps), "get_feature_names_out"):
             known = front.get_feature_names_out(given)
         width = int(self.rows.shape[1])
-        if known is None:
-            known = given if given is not None and len(given) == width else None
-        names = [f"column {place}" for place in range(width)] if known is None else known
-        return [str(name) for name in names]
+        if known is None and given is not None and len(given) == width:
+            known = given
+        return [f"column {place}" for place in range(width)] if known is None else list(map(str, known))
 
     def first(self, count: int) -> np.ndarray:
         """Places of the first rows: so many, or fewer where rows are wide and copies would be large."""
         affordable = max(MOST_NUMBERS // max(self.rows.shape[1], 1), FEWEST_ROWS)
         return np.arange(min(count, affordable, self.n_shown))
 
-    def at(self, places: Any) -> Any:
-        """Some rows, in the container that they came in."""
-        return take_rows(self.rows, places)
-
-    def dense_at(self, places: Any) -> Array:
-        """Some rows as an array."""
-        some = self.at(places)
-        return some.toarray() if issparse(some) else np.asarray(some, dtype=float)
-
-
-def make_subject(
-    model: Any, X: Any, y: Any, *, diversities: Any, n_samples: int, random_state: Any
-) -> Subject:
-    """Check the arguments of a report, draw the rows, and follow the path."""
-    parts = take_apart(model)
-    X = _checked_rows(X)
-    labels = _checked_labels(parts, X, y)
-    places = _drawn_places(int(X.shape[0]), labels, n_samples, random_state)
-    raw = take_rows(X, places)
-    rows = parts.prepare(raw)
-    # Other columns are refused here, before the work.
-    features = module_features(parts.extractor, take_rows(rows, [0]))
-    own, path = parts.diversity, [parts.diversity]
-    if hasattr(parts.extractor, "path"):
-        asked = DIVERSITIES if diversities is None else diversities
-        if isinstance(asked, str) or not isinstance(asked, Iterable):
-            raise ValueError(f"diversities must be a sequence of numbers, got {diversities!r}.")
-        path = sorted({own, *(float(value) for value in asked)})
-    return Subject(
-        parts=parts,
-        raw=raw,
-        rows=rows,
-        labels=None if labels is None else labels[places],
-        n_rows=int(X.shape[0]),
-        diversities=path,
-        models=[
-            parts.extractor if value == own else parts.extractor.with_diversity(value) for value in path
-        ],
-        start=path.index(own),
-        n_modules=len(features),
-        n_components=max(each.shape[1] for each in features),
-    )
+    def take(self, places: Any) -> tuple[Any, Array]:
+        """Some rows, in the container that they came in and as an array."""
+        rows = take_rows(self.rows, places)
+        return rows, rows.toarray() if issparse(rows) else np.asarray(rows, dtype=float)
 
 
 def most_frequent(labels: np.ndarray, most: int) -> np.ndarray:
     """The classes with the most rows, at most so many, sorted."""
     classes, counts = np.unique(labels, return_counts=True)
     return np.asarray(classes[np.sort(np.argsort(-counts, kind="stable")[:most])])
-
-
-def _checked_rows(X: Any) -> Any:
-    """Rows in a container that has a shape and from which rows can be taken."""
-    require_in_memory(X, "report")
-    _refuse_lazy_frame("X", X)
-    if issparse(X):
-        X = X.tocsr()
-    elif not hasattr(X, "shape") or not hasattr(X, "__array__"):
-        X = np.asarray(X)
-    if len(X.shape) == 2 and not X.shape[0]:
-        raise ValueError(
-            f"X must have at least one row, got the shape {tuple(X.shape)}: give the rows that the "
-            "report is to be about, for example those that the model was fitted to."
-        )
-    return X
 
 
 def _refuse_lazy_frame(name: str, values: Any) -> None:
@@ -203,13 +178,3 @@ def _checked_labels(parts: ModelParts, X: Any, y: Any) -> np.ndarray | None:
         raise ValueError(f"y must hold numbers below {HUGE:g} for a regressor, got {labels.dtype}.")
     has_strings = labels.dtype.kind == "O" and any(isinstance(value, str) for value in labels.tolist())
     return labels.astype(str) if has_strings else labels
-
-
-def _drawn_places(n_rows: int, labels: Any, n_samples: int, random_state: Any) -> np.ndarray:
-    """Which rows to look at, in their order: all, or so many at random, with some of each class."""
-    if n_rows <= n_samples:
-        return np.arange(n_rows)
-    rng = check_random_state(random_state)
-    if labels is not None and len(np.unique(labels)) <= n_samples // 10:
-        return stratified(labels, n_samples, int(rng.randint(2**31 - 1)))
-    return np.sort(rng.choice(n_rows, n_samples, replace=False))

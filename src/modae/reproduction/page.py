@@ -10,11 +10,10 @@ from sklearn.frozen import FrozenEstimator
 
 from modae import __version__
 from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.report.api import Report, sections
+from modae.report.api import Report, live_text, sections
 from modae.report.charts import Chart, Section, chart, section
 from modae.report.errors import BAGGING, Trials
-from modae.report.subject import make_subject
-from modae.report.summary import live_text
+from modae.report.subject import Subject
 from modae.reproduction import figure2
 from modae.reproduction.figure2 import N_FOLDS, SIZES, Sweep, nearest_neighbours
 from modae.reproduction.run import DIFFERS, REPRODUCED, UNCHECKED, Setting, Verdict, counts
@@ -127,7 +126,7 @@ def _study(sweep: Sweep, setting: Setting) -> dict[str, Any]:
     train, test = next(figure2.folds().split(X, y))
     best, stops = float(sweep.diversities[sweep.best]), sweep.diversities.tolist()
     extractor = LinearModularAutoencoder(**SIZES, diversity=best, random_state=0).fit(X[train])
-    subject = make_subject(
+    subject = Subject(
         extractor, X[test], y[test], diversities=stops, n_samples=MOST_ROWS, random_state=0
     )
     answers = []

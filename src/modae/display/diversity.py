@@ -1,8 +1,8 @@
-"""DiversityPathDisplay: errors of an ensemble and of its members against diversity."""
+"""Pictures against diversity: errors of an ensemble, and which modules look at which component."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,16 +10,32 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from modae.display.style import BAND_OPACITY, BLUE, GREY, RED, open_frame, pyplot, single_axes
+from modae.display.style import (
+    BAND_OPACITY,
+    BLUE,
+    GREY,
+    RED,
+    axes_grid,
+    open_frame,
+    pyplot,
+    shaped,
+    single_axes,
+)
+from modae.ensembles.parts import take_apart
+from modae.utils.arrays import Array
+from modae.utils.parameters import check_count
 from modae.utils.text import format_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Baselines are all grey: the dashes tell them apart.
 _DASHES = ("--", ":", "-.")
-"""Baselines are all grey: the dashes tell them apart."""
 
 _BAND: dict[str, Any] = {"alpha": BAND_OPACITY, "linewidth": 0}
+
+#: Smaller shares are round-off, and left white.
+_NOBODY = 1e-6
 
 
 class DiversityPathDisplay:
@@ -85,19 +101,15 @@ class DiversityPathDisplay:
         values = np.asarray(diversities, dtype=float)
         order = np.argsort(values)
 
-        def sorted_curve(name: str, given: Any) -> Any:
-            curve = None if given is None else np.asarray(given, dtype=float)
-            if curve is not None and curve.shape != order.shape:
-                raise ValueError(
-                    f"{name} must have one value for each diversity, {order.shape}, got {curve.shape}."
-                )
-            return None if curve is None else curve[order]
+        def curve(name: str, given: Any) -> Any:
+            rule = "one value for each diversity,"
+            return None if given is None else shaped(name, given, order.shape, rule)[order]
 
         self.diversities = values[order]
-        self.ensemble_error = sorted_curve("ensemble_error", ensemble_error)
-        self.individual_error = sorted_curve("individual_error", individual_error)
-        self.ensemble_se = sorted_curve("ensemble_se", ensemble_se)
-        self.individual_se = sorted_curve("individual_se", individual_se)
+        self.ensemble_error = curve("ensemble_error", ensemble_error)
+        self.individual_error = curve("individual_error", individual_error)
+        self.ensemble_se = curve("ensemble_se", ensemble_se)
+        self.individual_se = curve("individual_se", individual_se)
         self.baseline = {name: _with_se(name, value) for name, value in (baseline or {}).items()}
         if chosen is not None and chosen not in values:
             raise ValueError(f"chosen must be one of the diversities {values.tolist()}, got {chosen!r}.")
@@ -187,8 +199,14 @@ class DiversityPathDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         self.lines_: list[Any] = []
         self.bands_: list[Any] = []
-        self._draw_curve("ensemble", self.ensemble_error, self.ensemble_se, BLUE)
-        self._draw_curve("mean of its members", self.individual_error, self.individual_se, RED)
+        x, dot = self.diversities, "o" if len(self.diversities) == 1 else None  # one has no line
+        for name, error, se, colour in (
+            ("ensemble", self.ensemble_error, self.ensemble_se, BLUE),
+            ("mean of its members", self.individual_error, self.individual_se, RED),
+        ):
+            self.lines_ += ax.plot(x, error, color=colour, linewidth=2, marker=dot, label=name)
+            if se is not None:
+                self.bands_.append(ax.fill_between(x, error - se, error + se, color=colour, **_BAND))
         for (name, (error, se)), dashes in zip(self.baseline.items(), cycle(_DASHES), strict=False):
             self.lines_.append(ax.axhline(error, color=GREY, linestyle=dashes, label=name))
             if se > 0.0:
@@ -206,14 +224,6 @@ class DiversityPathDisplay:
         open_frame(ax)
         return self
 
-    def _draw_curve(self, name: str, error: np.ndarray, se: np.ndarray | None, colour: str) -> None:
-        x = self.diversities
-        # A single diversity has no line: the dot shows it.
-        dot = "o" if len(error) == 1 else None
-        self.lines_ += self.ax_.plot(x, error, color=colour, linewidth=2, marker=dot, label=name)
-        if se is not None:
-            self.bands_.append(self.ax_.fill_between(x, error - se, error + se, color=colour, **_BAND))
-
 
 def _with_se(name: str, value: Any) -> tuple[float, float]:
     """An error and its standard error, 0 where it is not known."""
@@ -223,3 +233,144 @@ def _with_se(name: str, value: Any) -> tuple[float, float]:
             f"baseline[{name!r}] must be an error, or a pair of error and standard error, got {value!r}."
         )
     return numbers[0], sum(numbers[1:])
+
+
+class AllocationDisplay:
+    r"""Share of the modules on each principal component, against diversity.
+
+    At diversity 0 all modules look at the same leading components; with diversity they spread over more
+    and more of them, as water does when it is poured over steps: where a component is shared, its share
+    :math:`p_k` satisfies :math:`1-\lambda+\lambda p_k=c\sqrt{w_k}`, with one water level :math:`c`. The
+    variances :math:`w_k` are drawn beside.
+
+    Parameters
+    ----------
+    diversities : array-like of shape (n,)
+        In any order.
+    shares : array-like of shape (n, K)
+        ``allocation_`` at each diversity.
+    eigenvalues : array-like of shape (K,)
+        Variances along the principal axes.
+
+    Attributes
+    ----------
+    spectrum_ : Line2D
+        Variance of each component; components are counted from 1, downwards.
+    mesh_ : QuadMesh
+        Shares: a row for each component, a column for each diversity; masked, so white, where no
+        module looks.
+    colorbar_ : Colorbar
+    axes_ : ndarray of two Axes
+        That of the variances and that of the shares.
+    figure_ : Figure
+
+    Examples
+    --------
+    >>> from modae import LinearModularAutoencoder
+    >>> from modae.display import AllocationDisplay
+    >>> from sklearn.datasets import load_iris
+    >>> model = LinearModularAutoencoder(5, 2, random_state=0).fit(load_iris().data)
+    >>> display = AllocationDisplay.from_estimator(model, diversities=[0.0, 0.5, 1.0])
+    >>> display.shares[0]  # PCA with two components, in every module
+    array([1., 1., 0., 0.])
+    """
+
+    def __init__(self, *, diversities: ArrayLike, shares: ArrayLike, eigenvalues: ArrayLike) -> None:
+        values = np.asarray(diversities, dtype=float)
+        order = np.argsort(values)
+        self.diversities = values[order]
+        self.eigenvalues = np.asarray(eigenvalues, dtype=float)
+        rule = "a row for each diversity and a column for each eigenvalue,"
+        self.shares = shaped("shares", shares, (len(values), len(self.eigenvalues)), rule)[order]
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        diversities: Iterable[float] | None = None,
+        n_shown: int = 30,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the path of a fitted autoencoder.
+
+        Parameters
+        ----------
+        estimator : fitted LinearModularAutoencoder
+            Or an ensemble on one, a search for one, or a pipeline that ends in one.
+        diversities : iterable of float, default=None
+            None means 0, 0.02, ..., 1.
+        n_shown : int, default=30
+            Most principal components that are drawn.
+        ax : Figure, sequence of two Axes, or None, default=None
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : AllocationDisplay
+        """
+        pyplot()
+        extractor = take_apart(estimator).extractor
+        if not hasattr(extractor, "path"):
+            raise TypeError(
+                "estimator must have a diversity path, as LinearModularAutoencoder does, got "
+                f"{extractor!r}."
+            )
+        values = np.linspace(0.0, 1.0, 51) if diversities is None else np.array(list(diversities))
+        shares = [model.allocation_ for model in extractor.path(values.tolist())]
+        display = cls(diversities=values, shares=shares, eigenvalues=extractor.eigenvalues_)
+        return display.plot(ax, n_shown=n_shown)
+
+    def plot(self, ax: Any = None, *, n_shown: int = 30) -> Self:
+        """Draw, into new axes or into those given.
+
+        Parameters
+        ----------
+        ax : Figure, sequence of two Axes, or None, default=None
+            Where to put two axes, or these: the first for the variances, the second for the shares.
+        n_shown : int, default=30
+            Most principal components that are drawn.
+
+        Returns
+        -------
+        self
+        """
+        from matplotlib.ticker import MaxNLocator
+
+        check_count("n_shown", n_shown)
+        n_shown = min(n_shown, len(self.eigenvalues))
+        widths = {"width_ratios": (1, 3)}
+        self.axes_ = axes_grid(ax, (1, 2), size=(6.4, 3.6), sharey=True, gridspec_kw=widths).ravel()
+        left, right = self.axes_
+        self.figure_ = left.figure
+        # A logarithmic scale has no place for 0.
+        variances = np.where(self.eigenvalues > 0.0, self.eigenvalues, np.nan)[:n_shown]
+        components = np.arange(1, n_shown + 1)
+        (self.spectrum_,) = left.plot(variances, components, "o-", color=BLUE, markersize=3, linewidth=1)
+        if np.isfinite(variances).any():
+            # Two numbers on the narrow axis: powers of ten overlap there, or none lies between them.
+            left.set_xscale("log")
+            ends = sorted({float(np.nanmin(variances)), float(np.nanmax(variances))})
+            left.set_xticks(ends, [format_number(value, digits=3) for value in ends])
+            left.minorticks_off()
+        left.set(xlabel="variance", ylabel="principal component")
+        open_frame(left)
+        locator = MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True)
+        ticks = np.asarray(locator.tick_values(0, n_shown))
+        left.set_yticks(np.maximum(ticks[ticks <= n_shown], 1))  # 1 and round numbers
+        edges = _edges(self.diversities), np.arange(n_shown + 1) + 0.5
+        shares = np.ma.masked_less(self.shares[:, :n_shown].T, _NOBODY)
+        look: dict[str, Any] = {"cmap": "viridis_r", "vmin": 0.0, "vmax": 1.0, "rasterized": True}
+        self.mesh_ = right.pcolormesh(*edges, shares, **look)
+        right.set(xlabel="diversity")
+        self.colorbar_ = self.figure_.colorbar(self.mesh_, ax=right, label="share of the modules")
+        for axes in self.axes_:
+            axes.set_ylim(n_shown + 0.5, 0.5)
+        return self
+
+
+def _edges(centres: Array) -> Array:
+    """Borders between cells around the given centres, half a step beyond the first and the last."""
+    steps = np.diff(centres) if len(centres) > 1 else np.array([0.1])
+    inner = centres[:-1] + np.diff(centres) / 2
+    return np.concatenate([[centres[0] - steps[0] / 2], inner, [centres[-1] + steps[-1] / 2]])
