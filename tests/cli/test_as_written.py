@@ -45,7 +45,7 @@ def test_noise_in_a_table_that_alternates_is_not_predicted(desk, call, monkeypat
 
 
 def test_what_is_kept_stays_as_it_was_written(desk, call, monkeypatch):
-    monkeypatch.setattr("modae.sources.csv_files.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("modae.sources.arrow_files.BLOCK_BYTES", 1000)
     ids = ["00007", "9" * 22, "2020-01-02 03:04:05", "1e5", "NA", "true", *["12"] * 53, "a word"]
     flowers().assign(id=ids).to_csv("ids.csv", index=False)
     for ending, read in (("csv", pd.read_csv), ("parquet", pd.read_parquet)):

@@ -21,9 +21,9 @@ def bad(request, desk, monkeypatch):
     if request.param.stdin is not None:
         buffer = io.BytesIO(request.param.stdin)
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=buffer, isatty=lambda: False))
-    monkeypatch.setattr("modae.sources.csv_files.BLOCK_BYTES", 8 * 2**20)
+    monkeypatch.setattr("modae.sources.arrow_files.BLOCK_BYTES", 8 * 2**20)
     if request.param.name == "a slip far down":
-        monkeypatch.setattr("modae.sources.csv_files.BLOCK_BYTES", 4096)
+        monkeypatch.setattr("modae.sources.arrow_files.BLOCK_BYTES", 4096)
     return request.param
 
 

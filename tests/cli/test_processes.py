@@ -162,7 +162,7 @@ def test_a_full_disk_leaves_nothing_behind(desk):
 FITTER = """
 import os, sys
 import skops.io
-import modae.cli.fitting, modae.sources.csv_files
+import modae.cli.fitting, modae.sources.arrow_files
 from modae.cli.app import app
 from modae.cli.errors import run
 

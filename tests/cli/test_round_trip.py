@@ -23,7 +23,7 @@ COLUMNS = ["long", "wide", "high", "deep", "far", "old"]
 def small_memory(monkeypatch):
     """As if the table were larger than the memory: many batches, and a sample instead of all rows."""
     monkeypatch.setattr("modae.cli.training.IN_MEMORY", 1500)
-    monkeypatch.setattr("modae.sources.csv_files.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("modae.sources.arrow_files.BLOCK_BYTES", 1000)
 
 
 def by_hand():
@@ -69,7 +69,7 @@ def test_predictions_do_not_depend_on_the_memory(desk, call, monkeypatch, option
         table.to_csv("good.csv", index=False)
     for name, limit in (("one", 10**9), ("two", 8000)):
         monkeypatch.setattr("modae.cli.training.IN_MEMORY", limit)
-        monkeypatch.setattr("modae.sources.csv_files.BLOCK_BYTES", limit)
+        monkeypatch.setattr("modae.sources.arrow_files.BLOCK_BYTES", limit)
         command = ("fit", "good.csv", *option.split(), "--no-check", "-o", f"{name}.modae", "-q")
         assert call(*command).code == 0
         assert call("predict", f"{name}.modae", "good.csv", "-o", f"{name}.csv", "-q").code == 0
@@ -141,7 +141,7 @@ def test_arrays_with_a_target_column_or_labels_beside_them(desk, call):
 
 
 def test_a_target_whose_first_values_are_whole_is_read_to_the_end(desk, call, monkeypatch):
-    monkeypatch.setattr("modae.sources.csv_files.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("modae.sources.arrow_files.BLOCK_BYTES", 1000)
     price = np.where(np.arange(60) < 50, "7", "7.5")
     flowers().drop(columns="kind").assign(price=price).to_csv("prices.csv", index=False)
     answer = call("fit", "prices.csv", "--target", "price", "--no-check", "-o", "new.modae", "--json")

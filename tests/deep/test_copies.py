@@ -249,16 +249,3 @@ def test_messages_name_the_factory(name):
     factories = {"encoder": nn.Linear, "decoder": nn.Linear} | {name: with_running_statistics}
     with pytest.raises(ValueError, match=f"^{name} must return a module without running"):
         ModularAutoencoderNetwork(**factories, n_features=16, n_modules=2, n_components=3)
-
-
-@pytest.mark.parametrize("name", ["n_features", "n_outputs", "n_modules"])
-@pytest.mark.parametrize("value", [0, -1, 2.0, True, None])
-def test_sizes_are_checked(name, value):
-    sizes = {"n_features": 16, "n_outputs": 3, "n_modules": 4} | {name: value}
-    with pytest.raises(ValueError, match=f"{name} must be .*at least 1"):
-        ModularRegressionNetwork(**sizes, module=nn.Linear)
-
-
-def test_equal_start_is_yes_or_no():
-    with pytest.raises(ValueError, match="equal_start must be True or False, got 1"):
-        ModularRegressionNetwork(16, module=nn.Linear, n_outputs=3, n_modules=4, equal_start=1)

@@ -119,7 +119,7 @@ def test_strings_in_a_later_batch_are_refused_with_their_place():
 
 
 def test_a_csv_file_that_changes_its_mind(tmp_path, monkeypatch):
-    monkeypatch.setattr("modae.sources.csv_files.BLOCK_BYTES", 4096)
+    monkeypatch.setattr("modae.sources.arrow_files.BLOCK_BYTES", 4096)
     (tmp_path / "x.csv").write_text("a,b\n1,2\n3,4.5\n" + "5,6\n" * 4000 + "word,7\n")
     message = r"x\.csv cannot be read as CSV: line 4004 has 'word' in column 'a', which is not a number"
     with pytest.raises(ValueError, match=message):

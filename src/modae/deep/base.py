@@ -5,35 +5,26 @@ from __future__ import annotations
 from abc import abstractmethod
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
-from inspect import isclass, signature
 from os import PathLike
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from torch.optim import Optimizer
 
 from modae.data import rows_of
 from modae.data.rows import Rows
 from modae.deep.loss import check_name
 from modae.deep.model import DTYPES, Scaling, TrainedModel, TrainingState, device_of
-from modae.deep.training import OPTIMIZERS, SCHEDULES, train
+from modae.deep.training import SCHEDULES, train
 from modae.files.api import save
 from modae.linear.notebook import KeyFigures
 from modae.utils.parallel import progress_bar
-from modae.utils.parameters import (
-    check_choice,
-    check_count,
-    check_diversity,
-    check_flag,
-    check_fraction,
-    check_non_negative,
-)
+from modae.utils.parameters import check_choice, check_count, check_diversity, check_flag, check_fraction
 
+#: Targets (numbers, indices of classes, or None if the rows are their own), arguments of the network but
+#: for those that all networks have, and loss and average, see :func:`modae.deep.loss.modular_loss`.
 Task = tuple[Any, dict[str, Any], dict[str, Any]]
-"""Targets (numbers, indices of classes, or None if the rows are their own), arguments of the network but
-for those that all networks have, and loss and average, see :func:`modae.deep.loss.modular_loss`."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -159,16 +150,14 @@ class DeepModules(KeyFigures, BaseEstimator):
         }
         if start is None:
             state = TrainingState(int(check_random_state(self.random_state).randint(2**31 - 1)))
-            scaling, target_scaling = Scaling.of(rows, normalize=self.normalize), None
-            if is_regression:
-                target_scaling = Scaling.of(targets, name="y", normalize=self.normalize)
+            scaling = Scaling.of(rows, "X", self.normalize)
+            target_scaling = Scaling.of(targets, "y", self.normalize) if is_regression else None
         else:
             _check_continues(start, arguments, None if stream else rows.shape[0])
             state, scaling, target_scaling = start.state, start.scaling, start.target_scaling
-            if stream:
-                state = replace(state, weights=start.kept_weights)
             if stream or not self.early_stopping:  # from now on, the last weights are those to use
-                state = replace(state, best_weights=None, best_epoch=state.epoch)
+                weights = start.kept_weights if stream else state.weights
+                state = replace(state, weights=weights, best_weights=None, best_epoch=state.epoch)
         model = TrainedModel(
             kind=self._network_kind,
             arguments=arguments,
@@ -198,28 +187,17 @@ class DeepModules(KeyFigures, BaseEstimator):
         return self
 
     def _check_parameters(self) -> None:
-        """Those that all deep estimators have; the network checks its own when it is made."""
+        """Those that all deep estimators have; a network and an optimiser check their own when made."""
         for name in ("n_modules", "max_epochs", "patience"):
             check_count(name, getattr(self, name))
         for name in ("equal_start", "early_stopping", "normalize", "compile", "verbose"):
             check_flag(name, getattr(self, name))
-        for name in ("learning_rate", "weight_decay"):
-            check_non_negative(name, getattr(self, name))
         check_diversity(self.diversity)
         check_fraction("validation_fraction", self.validation_fraction)
         check_choice("dtype", self.dtype, DTYPES)
         device_of(self.device, self.dtype)
-        optimizer, schedule = self.optimizer, self.schedule
-        if not (isclass(optimizer) and issubclass(optimizer, Optimizer)):
-            check_name("optimizer", optimizer, OPTIMIZERS, "a torch.optim.Optimizer class")
-        if not callable(schedule):
-            check_name("schedule", schedule, SCHEDULES, "a callable(epoch, max_epochs)")
-        known = signature(OPTIMIZERS.get(optimizer, optimizer)).parameters
-        if self.weight_decay and "weight_decay" not in known:
-            raise ValueError(
-                f"weight_decay must be 0 for optimizer={optimizer!r}, which has none, got "
-                f"{self.weight_decay!r}."
-            )
+        if not callable(self.schedule):
+            check_name("schedule", self.schedule, SCHEDULES, "a callable(epoch, max_epochs)")
         if isinstance(self.batch_size, str):
             check_name("batch_size", self.batch_size, ("all",), "an integer of at least 1")
         else:

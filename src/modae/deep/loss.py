@@ -25,14 +25,14 @@ from modae.utils.parameters import check_choice, check_diversity
 
 Loss = str | Callable[[Tensor, Tensor], Tensor]
 
+#: Losses that have a name.
 LOSSES = ("squared_error", "huber", "cross_entropy")
-"""Losses that have a name."""
 
+#: What is averaged over the modules of a classifier.
 AVERAGES = ("probability", "logit")
-"""What is averaged over the modules of a classifier."""
 
+#: Elements of the errors that are in memory at once: 1 MB of float32, about the cache of one core.
 CHUNK = 2**18
-"""Elements of the errors that are in memory at once: 1 MB of float32, about the cache of one core."""
 
 
 class LossTerms(NamedTuple):

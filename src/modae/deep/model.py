@@ -23,16 +23,16 @@ from modae.deep.loss import modular_loss
 from modae.deep.networks import NETWORKS
 from modae.utils.arrays import Array, Indices
 
+#: Numbers (n, T), or indices of classes (n,); None where the rows are their own targets.
 Targets = np.ndarray | None
-"""Numbers (n, T), or indices of classes (n,); None where the rows are their own targets."""
 
+#: Rows are passed through the network in blocks with about this many outputs.
 NUMBERS_IN_BLOCK = 1 << 22
-"""Rows are passed through the network in blocks with about this many outputs."""
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
+#: Purposes of random numbers, so that no two draws come from the same stream.
 ORDER, SPLIT, TORCH = range(3)
-"""Purposes of random numbers, so that no two draws come from the same stream."""
 
 _ONE_AT_A_TIME = RLock()
 
@@ -49,7 +49,7 @@ class Scaling:
     scale: float
 
     @classmethod
-    def of(cls, rows: Rows, *, name: str = "X", normalize: bool = True) -> Scaling:
+    def of(cls, rows: Rows, name: str = "X", normalize: bool = True) -> Scaling:
         """The scaling that these rows ask for; none at all without ``normalize``."""
         if not normalize:
             return cls(np.zeros(rows.shape[1]), 1.0)
@@ -86,54 +86,43 @@ class TrainingState:
     """All that later epochs depend on, in plain numbers, dicts and NumPy arrays."""
 
     seed: int
+    #: Whole epochs done.
     epoch: int = 0
-    """Whole epochs done."""
-
+    #: Quantity -> a number for each epoch, NaN where it was not measured.
     history: dict[str, Array] = field(default_factory=dict)
-    """Quantity -> a number for each epoch, NaN where it was not measured."""
-
+    #: What ``state_dict`` of the network gives; empty before the first epoch.
     weights: dict[str, np.ndarray] = field(default_factory=dict)
-    """What ``state_dict`` of the network gives; empty before the first epoch."""
-
+    #: The epoch, from 1, whose weights are to be used.
     best_epoch: int = 0
-    """The epoch, from 1, whose weights are to be used."""
-
+    #: Those of the least validation loss; None without early stopping, which uses the last.
     best_weights: dict[str, np.ndarray] | None = None
-    """Those of the least validation loss; None without early stopping, which uses the last."""
-
     optimizer_name: str = ""
+    #: What the optimiser remembers of each parameter, by its place.
     optimizer: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What the optimiser remembers of each parameter, by its place."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedModel:
     """What a training leaves behind. The network is built on first use and left out of pickles."""
 
+    #: Of the network: a name in ``NETWORKS``.
     kind: str
-    """Of the network: a name in ``NETWORKS``."""
-
+    #: Of the network, by name.
     arguments: dict[str, Any]
-    """Of the network, by name."""
-
+    #: Diversity, loss and average, see :func:`modae.deep.loss.modular_loss`.
     objective: dict[str, Any]
-    """Diversity, loss and average, see :func:`modae.deep.loss.modular_loss`."""
-
     dtype: str
     device: str
     scaling: Scaling
+    #: Of the targets of a regression.
     target_scaling: Scaling | None
-    """Of the targets of a regression."""
-
+    #: Whether y had one axis, so that predictions have too.
     flat: bool
-    """Whether y had one axis, so that predictions have too."""
-
+    #: Of the data; None for a stream.
     n_rows: int | None
-    """Of the data; None for a stream."""
-
     state: TrainingState
+    #: Both terms of the loss, measured after training; None if it was interrupted.
     final: dict[str, float] | None = None
-    """Both terms of the loss, measured after training; None if it was interrupted."""
 
     @cached_property
     def network(self) -> nn.Module:
@@ -171,8 +160,7 @@ class TrainedModel:
     @property
     def kept_weights(self) -> dict[str, np.ndarray]:
         """Those of the best epoch with early stopping, else the last."""
-        best = self.state.best_weights
-        return self.state.weights if best is None else best
+        return self.state.best_weights or self.state.weights
 
     @property
     def unit(self) -> float:

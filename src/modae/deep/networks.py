@@ -27,6 +27,7 @@ from modae.utils.parameters import check_count, check_flag
 
 Activation = str | Callable[[], nn.Module]
 
+#: Names and what they stand for, with torch's default settings.
 ACTIVATIONS: dict[str, type[nn.Module]] = {
     "identity": nn.Identity,
     "relu": nn.ReLU,
@@ -38,7 +39,6 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {
     "silu": nn.SiLU,
     "softplus": nn.Softplus,
 }
-"""Names and what they stand for, with torch's default settings."""
 
 
 class ModularAutoencoderNetwork(nn.Module):
@@ -96,11 +96,10 @@ class ModularAutoencoderNetwork(nn.Module):
         super().__init__()
         if (encoder is None) != (decoder is None):
             raise ValueError("encoder and decoder must be given both, or none of them.")
-        sizes = {"n_features": n_features, "n_components": n_components}
-        settings = hidden_layer_sizes, activation, n_modules, equal_start
-        self.encoder = build_members(sizes, *settings, name="encoder", factory=encoder)
-        mirrored = dict(reversed(sizes.items()))
-        self.decoder = build_members(mirrored, *settings, name="decoder", factory=decoder, mirrored=True)
+        hidden = checked_sizes(hidden_layer_sizes) if encoder is None else ()
+        widths, settings = [n_features, *hidden, n_components], (activation, n_modules, equal_start)
+        self.encoder = build_members("encoder", encoder, widths, *settings)
+        self.decoder = build_members("decoder", decoder, widths[::-1], *settings, shared_input=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """Rows (n, D) to reconstructions (M, n, D)."""
@@ -153,27 +152,26 @@ class ModularRegressionNetwork(nn.Module):
         check_flag("shared_body", shared_body)
         if shared_body and module is not None:
             raise ValueError("shared_body must be False with a module of your own, got True.")
-        self.body: nn.Module = nn.Identity()
-        sizes = {"n_features": n_features, "n_outputs": n_outputs}
+        hidden = checked_sizes(hidden_layer_sizes) if module is None else ()
+        widths: list[int] = [n_features, *hidden, n_outputs]
+        body: list[nn.Module] = []
         if shared_body:
-            check_count("n_features", n_features)
-            widths = [n_features, *_checked_sizes(hidden_layer_sizes)]
-            ordinary = [(nn.Linear(*pair), make_activation(activation)) for pair in pairwise(widths)]
-            self.body = nn.Sequential(*(part for pair in ordinary for part in pair))
-            sizes["n_features"], hidden_layer_sizes = widths[-1], ()
-        settings = hidden_layer_sizes, activation, n_modules, equal_start
-        self.members = build_members(sizes, *settings, name="module", factory=module)
+            for pair in pairwise(widths[:-1]):
+                body += [nn.Linear(*pair), make_activation(activation)]
+            widths = widths[-2:]
+        self.body = nn.Sequential(*body) if shared_body else nn.Identity()
+        self.members = build_members("module", module, widths, activation, n_modules, equal_start)
 
     def forward(self, x: Tensor) -> Tensor:
         """Rows (n, D) to the outputs of each module, (M, n, T)."""
         return self.members(self.body(x))
 
 
+#: The names by which trained models know their network.
 NETWORKS: dict[str, Callable[..., nn.Module]] = {
     "autoencoder": ModularAutoencoderNetwork,
     "regression": ModularRegressionNetwork,
 }
-"""The names by which trained models know their network."""
 
 
 class MemberLayer(nn.Module):
@@ -229,47 +227,39 @@ class SharedInputLayer(MemberLayer):
 
 
 def build_members(
-    sizes: dict[str, int],
-    hidden_layer_sizes: Sequence[int],
+    name: str,
+    factory: Factory | None,
+    widths: Sequence[int],
     activation: Activation,
     n_modules: int,
     equal_start: bool,
-    *,
-    name: str,
-    factory: Factory | None,
-    mirrored: bool = False,
+    shared_input: bool = True,
 ) -> nn.Module:
     """All members as one network: layers with an activation between them, or copies of a user's module.
 
     Parameters
     ----------
-    sizes : dict of int
-        Number of inputs and number of outputs, by the names that messages call them.
-    hidden_layer_sizes, activation, n_modules, equal_start
-        See :class:`ModularAutoencoderNetwork`.
     name : str
         What messages call the factory.
     factory : callable or None
         Makes a user's module, see :class:`modae.deep.copies.Copies`; None for our own layers.
-    mirrored : bool, default=False
-        Hidden layers in reverse order, and inputs (M, n, n_inputs) of each member instead of rows
-        (n, n_inputs) that all of them read: a decoder.
+    widths : sequence of int
+        Number of inputs, sizes of the hidden layers, number of outputs.
+    activation, n_modules, equal_start
+        See :class:`ModularAutoencoderNetwork`.
+    shared_input : bool, default=True
+        Whether all members read the same rows (n, n_inputs); else each has its own, (M, n, n_inputs).
 
     Returns
     -------
     members : torch.nn.Module
         To outputs (M, n, n_outputs).
     """
-    for what, size in {**sizes, "n_modules": n_modules}.items():
-        check_count(what, size)
-    check_flag("equal_start", equal_start)
-    n_inputs, n_outputs = sizes.values()
     if factory is not None:
-        return Copies(name, factory, n_inputs, n_outputs, n_modules, equal_start)
-    hidden = _checked_sizes(hidden_layer_sizes)
+        return Copies(name, factory, widths[0], widths[-1], n_modules, equal_start)
     layers: list[nn.Module] = []
-    for pair in pairwise([n_inputs, *(hidden[::-1] if mirrored else hidden), n_outputs]):
-        kind = MemberLayer if mirrored or layers else SharedInputLayer
+    for pair in pairwise(widths):
+        kind = SharedInputLayer if shared_input and not layers else MemberLayer
         layers += [kind(n_modules, *pair, equal_start), make_activation(activation)]
     return nn.Sequential(*layers[:-1])
 
@@ -280,7 +270,8 @@ def _start(shape: tuple[int, ...], fan_in: int, equal_start: bool) -> nn.Paramet
     return nn.Parameter(drawn.uniform_(-bound, bound).expand(shape).contiguous())
 
 
-def _checked_sizes(hidden_layer_sizes: Any) -> Sequence[int]:
+def checked_sizes(hidden_layer_sizes: Any) -> Sequence[int]:
+    """Sizes of hidden layers, in a sequence of positive integers."""
     if isinstance(hidden_layer_sizes, str) or not isinstance(hidden_layer_sizes, Sequence):
         raise ValueError(
             "hidden_layer_sizes must be a tuple of integers, such as (64,) or () for no hidden layer, "

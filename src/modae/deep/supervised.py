@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 import torch
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import check_array, column_or_1d
 
-from modae.data import rows_of
+from modae.data import check_length, rows_of
 from modae.data.rows import Rows
+from modae.data.validation import labels_of, refuse_masked
 from modae.deep.base import DeepModules, Task
 from modae.deep.loss import AVERAGES
 from modae.deep.model import TrainedModel
@@ -30,14 +30,6 @@ class SupervisedModules(DeepModules):
     _: KW_ONLY
     module: Any = None
     shared_body: bool = False
-
-    def _check_target(self, y: Any, rows: Rows) -> None:
-        """What must hold for numbers and labels alike."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        if np.ma.is_masked(y):
-            raise ValueError("y has masked entries, which would be read as values: drop those rows.")
-        check_consistent_length(rows, y)
 
     def _arguments(self, n_outputs: int) -> dict[str, Any]:
         return {"n_outputs": n_outputs, "shared_body": self.shared_body, "module": self.module}
@@ -172,17 +164,21 @@ class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModule
         return self.predict_members(X).std(axis=0)
 
     def _task(self, rows: Rows, y: Any, start: TrainedModel | None, classes: Any) -> Task:
-        self._check_target(y, rows)
         check_choice("loss", self.loss, ("squared_error", "huber"))
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        refuse_masked("y", y)
+        # As they lie in memory: a copy in another order would be summed with other round-off.
         values = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
-        arguments = self._arguments(values[0].size)
+        check_length(rows, values)
+        n_outputs = values[0].size
         if start is not None:
             width = start.arguments["n_outputs"]
-            if (values.ndim == 1, arguments["n_outputs"]) != (start.flat, width):
+            if (values.ndim == 1, n_outputs) != (start.flat, width):
                 raise ValueError(
                     f"y must have its {width} columns of fit, got the shape {values.shape}."
                 )
-        return values, arguments, {"loss": self.loss, "average": "probability"}
+        return values, self._arguments(n_outputs), {"loss": self.loss, "average": "probability"}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -359,11 +355,8 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
         return self.classes_[scores.argmax(axis=-1)]
 
     def _task(self, rows: Rows, y: Any, start: TrainedModel | None, classes: Any) -> Task:
-        self._check_target(y, rows)
         check_choice("average", self.average, AVERAGES)
-        labels = column_or_1d(y, warn=True)
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
+        labels = labels_of(rows, y, self)
         if start is None:
             self.classes_ = np.unique(labels if classes is None else column_or_1d(classes))
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):

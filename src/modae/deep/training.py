@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from inspect import isclass, signature
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,14 @@ import torch
 from torch import Tensor, nn
 
 from modae.data.rows import Rows
-from modae.deep.loss import LossTerms, modular_loss
+from modae.deep.loss import LossTerms, check_name, modular_loss
 from modae.deep.model import ORDER, SPLIT, Targets, TrainedModel, TrainingState, to_arrays, to_tensors
 from modae.deep.shortcut import network_terms
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_non_negative
 
+#: A loss this many times that of the first epoch, and still growing, will not come back.
 GROWTH_LIMIT = 1e3
-"""A loss this many times that of the first epoch, and still growing, will not come back."""
 
 OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
@@ -33,12 +34,12 @@ OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "sgd": torch.optim.SGD,
 }
 
+#: Factors of the learning rate in an epoch, counted from 0; functions of the epoch and nothing else.
 SCHEDULES: dict[str, Callable[[int, int], float]] = {
     "constant": lambda epoch, max_epochs: 1.0,
     "cosine": lambda epoch, max_epochs: 0.5 + 0.5 * math.cos(math.pi * min(1.0, epoch / max_epochs)),
     "exponential": lambda epoch, max_epochs: 0.01 ** min(1.0, epoch / max_epochs),
 }
-"""Factors of the learning rate in an epoch, counted from 0; functions of the epoch and nothing else."""
 
 
 class DivergedError(RuntimeError):
@@ -104,7 +105,11 @@ def train(
                 batches = model.batches(rows, batch_size, targets, held_out)
                 with torch.no_grad():
                     record["valid_loss"], *_ = _means_over_rows(batches, measure, model.unit, epoch)
-        history = _with_epoch(state, record)
+        unknown = np.full(state.epoch, np.nan)  # a quantity that is missing in some epochs is NaN there
+        history = {
+            name: np.append(state.history.get(name, unknown), record.get(name, np.nan))
+            for name in {**state.history, **record}
+        }
         losses = history["loss"]
         # Epochs and not batches, of which a single one may be unlike the others.
         if not stream and losses[-1] > max(GROWTH_LIMIT * losses[0], losses[-2:][0]):
@@ -112,8 +117,8 @@ def train(
             raise diverged(epoch, [loss, members, of_mean], grew)
         weights, best_epoch = to_arrays(network.state_dict()), _best_epoch(history, epoch)
         best_weights = weights if validate and best_epoch == epoch else state.best_weights
-        state = TrainingState(
-            seed=state.seed,
+        state = replace(
+            state,
             epoch=epoch,
             history=history,
             weights=weights,
@@ -171,15 +176,6 @@ def _means_over_rows(
     return unit * sums / n_rows
 
 
-def _with_epoch(state: TrainingState, record: dict[str, float]) -> dict[str, Array]:
-    """The history with one more epoch; a quantity that is missing in some epochs is NaN there."""
-    unknown = np.full(state.epoch, np.nan)
-    return {
-        name: np.append(state.history.get(name, unknown), record.get(name, np.nan))
-        for name in {**state.history, **record}
-    }
-
-
 def _best_epoch(history: dict[str, Array], epoch: int) -> int:
     """The epoch (from 1) with the least validation loss; the last one, if none was measured."""
     losses = history.get("valid_loss", np.empty(0))
@@ -198,13 +194,21 @@ def diverged(epoch: int, terms: Iterable[float], what: str) -> DivergedError:
 
 def make_optimizer(options: Any, network: nn.Module, state: TrainingState) -> torch.optim.Optimizer:
     """An optimiser with what it remembers; it is told only what differs from its defaults."""
-    settings: dict[str, Any] = {"lr": float(options.learning_rate)}
+    for name in ("learning_rate", "weight_decay"):
+        check_non_negative(name, getattr(options, name))
+    chosen, settings = options.optimizer, dict[str, Any](lr=float(options.learning_rate))
+    if not (isclass(chosen) and issubclass(chosen, torch.optim.Optimizer)):
+        check_name("optimizer", chosen, OPTIMIZERS, "a torch.optim.Optimizer class")
+        chosen = OPTIMIZERS[chosen]
+        if next(network.parameters()).device.type in ("cpu", "cuda"):
+            settings["fused"] = True  # one pass over the weights instead of about ten
     if options.weight_decay:
+        if "weight_decay" not in signature(chosen).parameters:
+            raise ValueError(
+                f"weight_decay must be 0 for optimizer={options.optimizer!r}, which has none, got "
+                f"{options.weight_decay!r}."
+            )
         settings["weight_decay"] = float(options.weight_decay)
-    on_known_device = next(network.parameters()).device.type in ("cpu", "cuda")
-    if isinstance(options.optimizer, str) and on_known_device:
-        settings["fused"] = True  # one pass over the weights instead of about ten
-    chosen: Any = OPTIMIZERS.get(options.optimizer, options.optimizer)
     optimizer: torch.optim.Optimizer = chosen(network.parameters(), **settings)
     if state.optimizer_name == type(optimizer).__name__:  # another one starts without memory
         memory = {int(place): to_tensors(values) for place, values in state.optimizer.items()}

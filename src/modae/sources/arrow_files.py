@@ -1,7 +1,13 @@
-"""Sources that pyarrow reads: Parquet and Arrow files, and datasets."""
+"""Sources that pyarrow reads: Parquet and Arrow files, datasets, and CSV files.
+
+What is a number in a CSV file is guessed from its first block.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -9,9 +15,17 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from modae.sources.frames import as_table
-from modae.sources.source import SAMPLE_ROWS, Chunk, ColumnSelection, Source
+from modae.sources.frames import as_table, refuse_duplicates
+from modae.sources.source import SAMPLE_ROWS, Chunk, ColumnSelection, Source, named
 from modae.utils.extras import require
+
+# Bytes of a file that are parsed at a time; no line may be longer.
+BLOCK_BYTES = 8 * 2**20
+
+# A quote that is open for longer than this is a quote in a name, not one around it.
+MOST_HEADER_LINES = 20
+
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
 def arrow(module: str = "pyarrow") -> Any:
@@ -85,3 +99,182 @@ def dataset_source(dataset: Any, kind: str = "dataset", origin: str = "the datas
         n_rows = dataset.count_rows() if is_counted else None
         sample = as_table(dataset.head(SAMPLE_ROWS, batch_size=SAMPLE_ROWS, **few))
         return Source(kind, origin, read, sample, n_rows, schema=dataset.schema)
+
+
+def csv_source(path: Path, origin: str, *, header: bool = True) -> Source:
+    """A CSV file, compressed or not; commas, semicolons or tabs are told from the first line.
+
+    Without a header the columns are called column1, column2 and so on.
+    """
+    file = _CsvFile(path, origin, header)
+    with reading(origin, "CSV"):  # names that are not UTF-8 fail here
+        sample = as_table(file.sample)
+    return Source("CSV", origin, file.read, sample, schema=file.schema, line_of=file.line_of)
+
+
+class _CsvFile:
+    """Where a file is, and what its first block says of it."""
+
+    def __init__(self, path: Path, origin: str, header: bool) -> None:
+        self.path, self.origin, self.header = path, origin, header
+        first = self._first_record()
+        is_tsv = ".tsv" in (suffix.lower() for suffix in path.suffixes[-2:])
+        bare = re.sub(r'"[^"]*"', "", first)  # a separator inside of quotes separates nothing
+        self.delimiter = "\t" if is_tsv else max(",;\t", key=bare.count)
+        fields = next(csv.reader(first.splitlines(keepends=True), delimiter=self.delimiter), [])
+        self.names = fields if header else [f"column{i + 1}" for i in range(len(fields))]
+        with named(origin):
+            refuse_duplicates(self.names)
+        if self.has_rows:
+            reader = self._open()
+            self.schema, self.sample = reader.schema, reader.read_next_batch().slice(0, SAMPLE_ROWS)
+            if any(arrow().types.is_binary(each.type) for each in self.schema):
+                raise self._wrong_encoding()  # pyarrow takes text for bytes if it is not UTF-8
+        else:
+            self.schema = arrow().schema([(name, arrow().float64()) for name in self.names])
+            self.sample = self.schema.empty_table()
+
+    def _first_record(self) -> str:
+        """The first line that is not blank, to the end of its quotes; rows begin below it."""
+        try:
+            with self._stream() as stream:
+                block = stream.read(BLOCK_BYTES)
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise self._refused("it is damaged, or not compressed.") from error
+        if not block.strip():
+            raise self._refused("it is empty, and needs a line of names and lines of numbers.")
+        if b"\0" in block:
+            raise self._refused("it is not text.")
+        lines = block.splitlines(keepends=True)
+        first = next(i for i, line in enumerate(lines) if line.strip())
+        ends = range(first + 1, min(first + MOST_HEADER_LINES, len(lines)) + 1)
+        closed = (end for end in ends if b"".join(lines[first:end]).count(b'"') % 2 == 0)
+        end = next(closed, first + 1)
+        self.has_rows = not self.header or any(line.strip() for line in lines[end:])
+        self.skipped = end if self.header else first
+        try:
+            return b"".join(lines[first:end]).decode("utf-8-sig").rstrip("\r\n")
+        except UnicodeDecodeError:
+            raise self._wrong_encoding() from None
+
+    def _stream(self) -> Any:
+        compression = COMPRESSIONS.get(self.path.suffix.lower())
+        return arrow().input_stream(str(self.path), compression=compression)
+
+    def _open(self, names: Any = None, types: Any = None, threads: bool = True) -> Any:
+        """A reader of record batches; without types they are guessed from the first block."""
+        reader, size = arrow("pyarrow.csv"), BLOCK_BYTES
+        options = {"column_names": self.names, "skip_rows": self.skipped, "use_threads": threads}
+        try:
+            return reader.open_csv(
+                self._stream(),
+                reader.ReadOptions(block_size=size, **options),
+                reader.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+                reader.ConvertOptions(include_columns=names, column_types=types),
+            )
+        except (arrow().ArrowInvalid, UnicodeDecodeError) as error:
+            raise self._explained(names, types, error) from error
+
+    def read(self, start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
+        """Chunks from the first row on: where a later one begins in the text is not known."""
+        return chunks_of(self._records(columns) if self.has_rows else (), self.origin, "CSV")
+
+    def _records(self, columns: ColumnSelection) -> Iterator[Any]:
+        """Record batches.
+
+        Features become float64: later rows may have a point. Other numbers are read as strings and then
+        parsed, so that large whole ones stay what they are.
+        """
+        pyarrow = arrow()
+        names = self.names if columns.names is None else columns.names
+        features = set(names if columns.features is None else columns.features)
+        types = {name: self.schema.field(name).type for name in names}
+        text = []  # neither features nor wanted as they are written
+        for name, guess in types.items():
+            if name in features:
+                types[name] = guess if pyarrow.types.is_boolean(guess) else pyarrow.float64()
+            elif name in columns.strings:
+                types[name] = pyarrow.string()
+            elif column_kind(guess) == "number" or guess == pyarrow.string():
+                types[name] = pyarrow.string()
+                text.append(name)
+        try:
+            for record in self._open(names, types):
+                for name in text:
+                    values = self._with_gaps(record.column(name), name)
+                    record = record.set_column(names.index(name), name, values)
+                yield record
+        except (pyarrow.ArrowInvalid, UnicodeDecodeError) as error:
+            raise self._explained(names, types, error) from error
+
+    def _with_gaps(self, text: Any, name: str) -> Any:
+        """Strings without the empty ones; as numbers if the first block has numbers there."""
+        pyarrow, compute = arrow(), arrow("pyarrow.compute")
+        guess, absent = self.schema.field(name).type, [""]
+        if column_kind(guess) == "number":
+            text = compute.utf8_trim_whitespace(text)
+            absent = arrow("pyarrow.csv").ConvertOptions().null_values
+        text = compute.if_else(compute.is_in(text, pyarrow.array(absent)), None, text)
+        kinds = [pyarrow.int64(), pyarrow.uint64(), pyarrow.float64()]
+        if column_kind(guess) != "number" or pyarrow.types.is_boolean(guess):
+            kinds = [guess]
+        for kind in kinds:
+            try:
+                return text.cast(kind)
+            except pyarrow.ArrowInvalid as failed:
+                error = failed
+        raise self._explained([name], {name: kinds[-1]}, error) from error
+
+    def line_of(self, row: int) -> int:
+        """The line on which a row begins: blank lines and line breaks inside of quotes are lines too."""
+        wanted, before = row + self.header, 0
+        with self._stream() as stream:
+            text = io.TextIOWrapper(stream, "utf-8", errors="replace", newline="")
+            records = csv.reader(text, delimiter=self.delimiter)
+            try:
+                for record in records:
+                    wanted -= bool(record)
+                    if wanted < 0:
+                        return before + 1
+                    before = records.line_num
+            except csv.Error:  # a field that is too long for the reader
+                pass
+        return row + 1 + self.skipped
+
+    def _refused(self, why: str) -> ValueError:
+        return ValueError(f"{self.origin} cannot be read as CSV: {why}")
+
+    def _wrong_encoding(self) -> ValueError:
+        return self._refused(
+            "it is not UTF-8 text: convert it, for example with "
+            f"'iconv -f latin1 -t utf-8 {self.origin} > utf8.csv'."
+        )
+
+    def _explained(self, names: Any, types: Any, error: Exception) -> ValueError:
+        """What is wrong and on which line. Only a reader without threads knows the line: read again."""
+        if "Row #" not in str(error) and types is not None and not isinstance(error, UnicodeError):
+            try:
+                for _ in self._open(names, types, threads=False):
+                    pass
+            except ValueError as again:  # that is what errors of pyarrow are, and ours
+                error = again if again.__cause__ is None else again.__cause__  # type: ignore[assignment]
+        text = " ".join(str(error).split())
+        # Arrow shows the replacement character for bytes that are no letter.
+        if isinstance(error, UnicodeError) or "UTF8" in text or "\ufffd" in text:
+            return self._wrong_encoding()
+        if "straddl" in text:
+            return self._refused("a line has more than 8 MB: is a quote not closed?")
+        row = re.search(r"Row #(\d+)", text)
+        line = f"line {self.line_of(int(row[1]) - 1 - self.skipped)}" if row else "a line"
+        fields = re.search(r"Expected (\d+) columns, got (\d+)", text)
+        if fields:
+            return self._refused(f"{line} has {fields[2]} fields, the others have {fields[1]}.")
+        wrong = re.search(r"column #(\d+).*invalid value '(.*)'", text)
+        if wrong:
+            name = self.names[int(wrong[1])]
+            return self._refused(
+                f"{line} has {wrong[2]!r:.60} in column {name!r}, which is not a number."
+            )
+        return self._refused(f"{text:.200}")

@@ -13,8 +13,7 @@ from zipfile import BadZipFile
 import numpy as np
 from scipy import sparse
 
-from modae.sources.arrow_files import dataset_source, file_source
-from modae.sources.csv_files import COMPRESSIONS, csv_source
+from modae.sources.arrow_files import COMPRESSIONS, csv_source, dataset_source, file_source
 from modae.sources.frames import as_table, is_frame
 from modae.sources.source import SAMPLE_ROWS, Chunk, ColumnSelection, Source, named
 

@@ -2,7 +2,7 @@
 
 A source is a function that reads chunks from a given row on, and what is known before reading: names,
 number of columns, number of rows. Each kind of source is one function that makes such a record: those
-for files are in ``arrow_files`` and ``csv_files``, the others in ``opening``. :class:`modae.Batches`
+for files are in ``arrow_files``, the others in ``opening``. :class:`modae.Batches`
 cuts and joins chunks to batches of one size.
 """
 
@@ -253,8 +253,6 @@ class Batch:
 def joined_batches(batches: Sequence[Batch]) -> Batch:
     """Batches one after the other as one."""
     first = batches[0]
-    if len(batches) == 1:
-        return first
     return replace(
         first,
         rows=joined([batch.rows for batch in batches]),

@@ -95,7 +95,16 @@ def parquet_writer(file: IO[bytes], name: str) -> Iterator[Write]:
         table = pyarrow.table({column: pyarrow.array(values) for column, values in columns.items()})
         if writer is None:
             writer = parquet.ParquetWriter(file, table.schema)
-        cast = [_cast(table.column(each.name), each) for each in writer.schema]
+        cast = []
+        for first in writer.schema:
+            try:
+                cast.append(table.column(first.name).cast(first.type))
+            except (pyarrow.lib.ArrowException, ValueError, TypeError) as reason:
+                raise ValueError(
+                    f"keep: column {first.name!r} has values of type {table.column(first.name).type} "
+                    f"that {first.type}, the type of its first rows, cannot hold: give it one type in "
+                    "all rows."
+                ) from reason
         writer.write_table(pyarrow.table(cast, schema=writer.schema))
 
     try:
@@ -103,16 +112,6 @@ def parquet_writer(file: IO[bytes], name: str) -> Iterator[Write]:
     finally:
         if writer is not None:
             writer.close()
-
-
-def _cast(values: Any, first: Any) -> Any:
-    try:
-        return values.cast(first.type)
-    except (arrow().lib.ArrowException, ValueError, TypeError) as reason:
-        raise ValueError(
-            f"keep: column {first.name!r} has values of type {values.type} that {first.type}, the type "
-            "of its first rows, cannot hold: give it one type in all rows."
-        ) from reason
 
 
 @contextmanager

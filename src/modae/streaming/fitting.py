@@ -91,7 +91,13 @@ def fit_stream(
     check_non_negative("every", every)
     check_flag("progress", progress)
     batches = open_batches(source)
-    path = None if checkpoint is None else checkpoint_path(checkpoint)
+    path = None if checkpoint is None else Path(checkpoint).expanduser()
+    if path is not None and not path.parent.is_dir():  # before any work
+        raise FileNotFoundError(
+            f"checkpoint {path} cannot be written: there is no directory {path.parent}; make it first."
+        )
+    if path is not None and path.exists() and not path.is_file():
+        raise FileExistsError(f"checkpoint {path} cannot be written: it is there, and no regular file.")
     with progress_bar("Fitting", batches.n_rows, shown=progress) as advance:
         watched = WatchedBatches(batches, advance, path, float(every), bool(estimator.upcast))
         try:
@@ -122,7 +128,7 @@ class WatchedBatches(Batches):
         self._advance, self._path, self._every = advance, path, every
         self._fingerprint = {} if path is None else fingerprint_of(batches, upcast=upcast)
         self._latest: StreamCheckpoint | None = None
-        self._done, self._saved, self._time = 0, 0, monotonic()
+        self._done, self._time = 0, monotonic()
 
     def begin(self, empty: Any) -> tuple[int, Any]:
         """Go on where the checkpoint ends of an earlier call, which must be of the same fit."""
@@ -157,27 +163,13 @@ class WatchedBatches(Batches):
 
     def save(self) -> None:
         """Write down how far the fit has come, unless it is written already."""
-        if self._path is not None and self._latest is not None and self._saved < self._latest.n_rows:
-            latest = self._latest
-            save(latest, self._path)
-            self._saved = latest.n_rows
-        self._time = monotonic()
+        if self._path is not None and self._latest is not None:
+            save(self._latest, self._path)
+        self._latest, self._time = None, monotonic()
 
     def _move(self, stop: int) -> None:
         self._advance(stop - self._done)
         self._done = stop
-
-
-def checkpoint_path(checkpoint: str | os.PathLike[str]) -> Path:
-    """Where the checkpoint will be; a place where it cannot be is refused before any work."""
-    path = Path(checkpoint).expanduser()
-    if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"checkpoint {path} cannot be written: there is no directory {path.parent}; make it first."
-        )
-    if path.exists() and not path.is_file():
-        raise FileExistsError(f"checkpoint {path} cannot be written: it is there, and no regular file.")
-    return path
 
 
 def fingerprint_of(batches: Batches, *, upcast: bool) -> dict[str, str]:
