@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from modae.cli.errors import UserError, data_refused
-from modae.cli.fitting import check_seed_and_jobs
 from modae.cli.models import ModelFile
 from modae.cli.tables import check_output, named_in_errors, open_output, open_table
 from modae.cli.talk import Talk, size
-from modae.cli.training import as_labels, count_missing, missing_targets, survey
+from modae.cli.training import TrainingData, as_labels, count_missing, missing_targets
 from modae.data.validation import take_rows
 from modae.utils.text import counted, percent
 
@@ -34,7 +33,7 @@ def apply_command(options: Any, talk: Talk) -> None:
             "or fit it again with --target."
         )
     table = open_table(options.data, header=not options.no_header)
-    kept = list(dict.fromkeys(options.keep or ()))
+    kept = list(dict.fromkeys(options.keep))
     target = model.target if predicts and model.target in table.kinds else None
     columns, notes = model.columns_in(table, keep=kept, target=target)
     n_rows, unseen, judged, names = 0, Counter[str](), [], []
@@ -49,7 +48,7 @@ def apply_command(options: Any, talk: Talk) -> None:
                 values = batch.rows[name]
                 unseen[name] += int((values.notna() & ~values.isin(known)).sum())
             X = model.parts.prepare(model.framed(batch.rows))
-            answers = predictions(model, X) if predicts else features(model, X)
+            answers = predictions(model, X) if predicts else features(model.parts.extractor, X)
             names = list(answers)
             twice = [name for name in kept if name in names]
             if twice:
@@ -74,16 +73,14 @@ def apply_command(options: Any, talk: Talk) -> None:
         if count:
             values = counted(count, "value")
             notes.append(f"Column {name!r}: {values} that the fit never saw, taken for no category.")
-    for note in notes:
-        talk.note(note)
+    talk.note(*notes)
     if judged:
         true, told = (np.concatenate(each) for each in zip(*judged, strict=True))
         say_right(model, true, told, talk)
 
 
-def features(model: ModelFile, X: Any) -> dict[str, Any]:
+def features(extractor: Any, X: Any) -> dict[str, Any]:
     """The features of every module, by name."""
-    extractor = model.parts.extractor
     names = map(str, extractor.get_feature_names_out())
     return dict(zip(names, extractor.transform(X).T, strict=True))
 
@@ -135,27 +132,17 @@ def report_command(options: Any, talk: Talk) -> None:
 
     check_output(options.out, (".html", ".htm"), (options.data, options.model))
     require_plotly()
-    shape = image_shape(options.image)
-    if options.rows < 10:
-        raise UserError(f"--rows {options.rows}: ten rows are the least.")
-    check_seed_and_jobs(options)
     model = ModelFile(options.model)
-    width = int(model.parts.extractor.n_features_in_)
-    if isinstance(shape, tuple) and shape[0] * shape[1] != width:
-        raise UserError(
-            f"--image {options.image}: the modules see {width} columns, and that is not the product."
-        )
+    shape = image_shape(options.image, int(model.parts.extractor.n_features_in_))
     table = open_table(options.data, header=not options.no_header)
     target = options.target
     if target is None and model.target in {*table.kinds, *table.labels}:
         target = model.target
-    if table.kinds and target is not None:
-        table.require("--target", [target])
     hint = "; --target says which one is the target"
     columns, notes = model.columns_in(table, target=target, hint=hint)
     with talk.stage(f"Reading {table.label}") as advance:
         remedy = "fill it, or fit the model again with --impute"
-        found = survey(table, columns, model.fills, advance, remedy)
+        found = TrainingData(table, columns, model.fills, advance, remedy)
     X, y = model.framed(found.sample.rows), None
     if found.y is not None:
         y = found.y[found.sample.places]
@@ -181,8 +168,7 @@ def report_command(options: Any, talk: Talk) -> None:
     facts, n_bytes = page.facts, Path(options.out).stat().st_size
     talk.data |= {"model": options.model, "data": table.label}
     talk.say("read", f"{table.label}: {found.n_rows:,} rows, with {options.model}.")
-    for note in notes:
-        talk.note(note)
+    talk.note(*notes)
     for sentence in facts["summary"][2:]:
         talk.say("found", sentence)
     for number in facts["numbers"]:
@@ -192,7 +178,7 @@ def report_command(options: Any, talk: Talk) -> None:
     talk.say("written", text, output=options.out, bytes=n_bytes, **told)
 
 
-def image_shape(typed: str) -> Any:
+def image_shape(typed: str, width: int) -> Any:
     """``auto``, ``none``, or a height and a width such as ``28x28``."""
     if typed in ("auto", "none"):
         return "auto" if typed == "auto" else None
@@ -201,4 +187,9 @@ def image_shape(typed: str) -> Any:
         raise UserError(
             f"--image {typed}: it must be auto, none, or a height and a width such as 28x28."
         )
-    return int(sides[0]), int(sides[1])
+    shape = int(sides[0]), int(sides[1])
+    if shape[0] * shape[1] != width:
+        raise UserError(
+            f"--image {typed}: the modules see {width} columns, and that is not the product."
+        )
+    return shape

@@ -7,16 +7,13 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import Any
 
+#: Exit codes: a bug in modae, a mistake of the user, the disk or a missing package, Ctrl-C, and a reader
+#: that went away (the code that a shell gives to a program that the signal SIGPIPE ended).
 BUG, MISTAKE, ENVIRONMENT, INTERRUPTED, CLOSED = 1, 2, 3, 130, 141
-"""Exit codes: a bug in modae, a mistake of the user, the disk or a missing package, Ctrl-C, and a reader
-that went away (the code that a shell gives to a program that the signal SIGPIPE ended)."""
-
-_STATE = {"debug": False}
 
 
 class UserError(Exception):
@@ -38,22 +35,8 @@ def one_line(error: BaseException | str) -> str:
     return " ".join(str(error).split())
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The nearest known name, or the first few."""
-    from modae.utils.text import listed
-
-    known = list(known)
-    near = get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"there are {listed(known)}."
-
-
-def set_debug(asked: bool) -> None:
-    """Remember --debug; typer calls it before the command."""
-    _STATE["debug"] = asked
-
-
 @contextmanager
-def guard(as_json: bool = False) -> Iterator[None]:
+def guard(as_json: bool, debug: bool) -> Iterator[None]:
     """Run a command; whatever it raises becomes one line on stderr and an exit code."""
     import typer
 
@@ -64,7 +47,7 @@ def guard(as_json: bool = False) -> Iterator[None]:
         raise
     except BaseException as error:
         code, text = _verdict(error)
-        if _STATE["debug"] and code != CLOSED:
+        if debug and code != CLOSED:
             traceback.print_exc()
         _tell(code, text, as_json)
         raise typer.Exit(code) from None
@@ -111,7 +94,6 @@ def _tell(code: int, text: str, as_json: bool) -> None:
 
 def run(app: Any, arguments: list[str] | None = None) -> int:
     """Run the application; mistakes in the options are one line too."""
-    _STATE["debug"] = False
     as_json = "--json" in (sys.argv[1:] if arguments is None else arguments)
     try:
         code = app(arguments, standalone_mode=False, prog_name="modae")

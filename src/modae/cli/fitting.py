@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from modae.cli.errors import UserError, data_refused
-from modae.cli.models import NOTES, say_modules
+from modae.cli.errors import UserError, data_refused, one_line
+from modae.cli.models import say_modules
 from modae.cli.tables import TypedTable, batch_rows, check_output, named_in_errors, open_table
 from modae.cli.talk import Talk, size
-from modae.cli.training import TrainingData, front_steps, scale_ratio, set_target, survey
+from modae.cli.training import TrainingData, front_steps, scale_ratio, set_target
 from modae.cli.tuning import cross_validated, make_member
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.regressor import ModularRegressor
 from modae.files.api import describe, save
+from modae.files.summary import NOTES
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.sources.batches import open_batches
 from modae.sources.source import ColumnSelection
@@ -27,8 +28,8 @@ from modae.utils.text import counted, percent
 
 CHOICES = {"task": ("auto", "classify", "regress"), "scale": ("auto", "standard", "none")}
 
+#: Ratio of two standard deviations from which on columns are standardised.
 TOO_DIFFERENT = 10.0
-"""Ratio of two standard deviations from which on columns are standardised."""
 
 
 def fit_command(options: Any, talk: Talk) -> None:
@@ -38,7 +39,7 @@ def fit_command(options: Any, talk: Talk) -> None:
     table = open_table(options.data, header=not options.no_header)
     columns = choose_columns(table, options)
     with talk.stage(f"Reading {table.label}") as advance:
-        found = survey(table, columns, options.impute, advance)
+        found = TrainingData(table, columns, options.impute, advance)
     if options.target is not None:
         set_target(found, options.target, options.task)
     if found.n_rows < 2:
@@ -70,7 +71,6 @@ def fit_command(options: Any, talk: Talk) -> None:
 def check_options(options: Any) -> list[int]:
     """Refuse what cannot work, with the remedy; the sizes of --components, none if it was not given."""
     check_output(options.out, (".modae",), (options.data,))
-    options.drop = list(options.drop or ())
     sizes = [text.strip() for text in (options.components or "").split(",") if options.components]
     if not all(text.isdigit() and int(text) > 0 for text in sizes):
         raise UserError(f"--components {options.components}: give a whole number from 1 on, such as 5.")
@@ -78,17 +78,12 @@ def check_options(options: Any) -> list[int]:
         raise UserError(
             f"--components {options.components}: several sizes need --tune to choose from them."
         )
-    if options.modules < 1:
-        raise UserError(f"--modules {options.modules}: there must be at least 1 (10 is a good start).")
     if options.tune and options.diversity is not None:
         raise UserError("--diversity and --tune: --tune chooses the diversity; leave one of them out.")
-    if options.diversity is not None and not 0.0 <= options.diversity <= 1.0:
-        raise UserError(f"--diversity {options.diversity:g}: it must be between 0 and 1.")
     if options.tune and options.target is None:
         raise UserError(
             "--tune needs --target: diversity is chosen by how well the target is predicted."
         )
-    check_seed_and_jobs(options)
     for name, known in CHOICES.items():
         if getattr(options, name) not in known:
             raise UserError(f"--{name} {getattr(options, name)}: it must be one of {', '.join(known)}.")
@@ -98,25 +93,14 @@ def check_options(options: Any) -> list[int]:
     return sorted({int(text) for text in sizes})
 
 
-def check_seed_and_jobs(options: Any) -> None:
-    """What all commands that draw and that use several cores take."""
-    if options.seed < 0 or options.seed >= 2**32:
-        raise UserError(f"--seed {options.seed}: it must be between 0 and 4294967295.")
-    if options.jobs == 0:
-        raise UserError("--jobs 0: give a number of cores, or -1 for all.")
-
-
 def choose_columns(table: TypedTable, options: Any) -> ColumnSelection:
     """Features, strings and target; what cannot be used is refused by name."""
-    target = options.target
+    target, features, strings = options.target, None, set()
     table.require("--drop", options.drop)
-    if not table.kinds:
-        table.find_target(target)
-        features, strings = None, set()
-    else:
-        table.require("--target", [] if target is None else [target])
-        if target in options.drop:
-            raise UserError(f"--target {target} and --drop {target}: leave one of them out.")
+    table.find_target(target)
+    if target in options.drop:
+        raise UserError(f"--target {target} and --drop {target}: leave one of them out.")
+    if table.kinds:
         if "" in table.kinds:
             table.notes.append("A column without a name (row numbers?) is left out.")
         features = tuple(name for name in table.kinds if name not in {target, "", *options.drop})
@@ -152,7 +136,7 @@ def unfitted(found: TrainingData, options: Any, sizes: list[int]) -> Any:
 
 def fit(model: Any, found: TrainingData, talk: Talk) -> None:
     """Fit to all rows after the steps: in memory where they fit, else batches that are read again."""
-    if found.is_whole:
+    if found.sample.share == 1.0:
         with talk.stage("Fitting"):
             model.fit(found.prepared(found.sample.rows), found.y)
         return
@@ -168,8 +152,7 @@ def warnings_noted(talk: Talk) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    for text in dict.fromkeys(" ".join(str(each.message).split()) for each in caught):
-        talk.note(text)
+    talk.note(*(one_line(str(each.message)) for each in caught))
 
 
 def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
@@ -207,8 +190,7 @@ def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
     if options.impute:
         missing = found.n_missing
         talk.say("imputed", f"{counted(missing, 'missing value')}, by the median.", imputed=missing)
-    for note in table.notes:
-        talk.note(note)
+    talk.note(*table.notes)
 
 
 def say_saved(model: Any, found: TrainingData, options: Any, talk: Talk) -> None:

@@ -10,16 +10,14 @@ from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 
 from modae.cli.errors import UserError, one_line
-from modae.cli.tables import TypedTable, check_output
+from modae.cli.tables import TypedTable, check_is_file, check_output
 from modae.cli.talk import Talk, size
 from modae.cli.training import CATEGORIES
 from modae.ensembles.parts import take_apart
 from modae.files.api import describe, load
+from modae.files.summary import NOTES
 from modae.sources.source import ColumnSelection
 from modae.utils.text import bounded_loss, closeness, counted, listed, percent
-
-NOTES = "table_"
-"""Attribute of a Pipeline with what only the command line knows: the target's name, how many rows."""
 
 
 class ModelFile:
@@ -31,7 +29,7 @@ class ModelFile:
     """
 
     def __init__(self, path: str) -> None:
-        _check_is_file(path)
+        check_is_file(path)
         self.path, self.estimator = path, load(path)
         if type(self.estimator).__name__ == "StreamCheckpoint":
             raise UserError(
@@ -62,13 +60,11 @@ class ModelFile:
 
     def framed(self, rows: Any) -> Any:
         """Rows of a table with names if the model was fitted to names, and without if not."""
-        if self.names is None and hasattr(rows, "columns"):
-            return rows.to_numpy()
-        if self.names is not None and not hasattr(rows, "columns"):
-            import pandas as pd
+        if self.names is None:
+            return rows.to_numpy() if hasattr(rows, "columns") else rows
+        import pandas as pd
 
-            return pd.DataFrame(rows, columns=list(self.names))
-        return rows
+        return pd.DataFrame(rows, columns=list(self.names))
 
     def columns_in(
         self, table: TypedTable, *, keep: Any = (), target: str | None = None, hint: str = ""
@@ -78,9 +74,9 @@ class ModelFile:
         The classes decide whether the target is read as strings, not what new rows have.
         """
         table.require("--keep", keep)
+        table.find_target(target)
         names, notes, others = self.names, [], {self.target, target, *keep}
         if not table.kinds or names is None:
-            table.find_target(None if table.kinds else target)
             names = tuple(name for name in table.kinds if name not in others)
             width = len(names) if table.kinds else table.width(target)
             fitted = int(self.first.n_features_in_)
@@ -118,13 +114,6 @@ class ModelFile:
         return ColumnSelection(names, target, kept=tuple(keep), strings=frozenset(strings)), notes
 
 
-def _check_is_file(path: str) -> None:
-    if not Path(path).exists():
-        raise UserError(f"{path}: there is no such file.")
-    if Path(path).is_dir():
-        raise UserError(f"{path} is a folder, not a model.")
-
-
 def export_command(options: Any, talk: Talk) -> None:
     """``modae export``: write the model as ONNX; what ONNX cannot say is refused."""
     from modae.onnx.api import export_onnx
@@ -150,7 +139,7 @@ def export_command(options: Any, talk: Talk) -> None:
 def info_command(options: Any, talk: Talk) -> None:
     """``modae info``: class, sizes, certificate, columns, target, versions. Only the header is read."""
     path = options.model
-    _check_is_file(path)
+    check_is_file(path)
     told = describe(path)
     summary = told["summary"]
     about = {name: value for name, value in told.items() if name not in ("notes", "summary")}

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import NamedTemporaryFile
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from modae.cli.errors import UserError, data_refused, did_you_mean
+from modae.cli.errors import UserError, data_refused
 from modae.sources.batches import Batches, open_batches
 from modae.sources.frames import as_numpy
 from modae.sources.opening import ENDINGS, ending_of, npy_rows, npz_arrays, path_source
@@ -25,11 +26,11 @@ from modae.sources.writers import Write, csv_writer, open_writer
 from modae.utils.atomic import LITTER_PREFIX
 from modae.utils.text import listed
 
+#: About as much as one batch of numbers takes.
 BATCH_BYTES = 8 * 2**20
-"""About as much as one batch of numbers takes."""
 
+#: Temporary files that live as long as the process.
 _KEPT: list[Any] = []
-"""Temporary files that live as long as the process."""
 
 
 @dataclass(eq=False)
@@ -57,8 +58,9 @@ class TypedTable:
             raise UserError(f"{option}: the columns of {self.label} have no names: leave it out.")
         for name in names:
             if name not in self.kinds:
-                near = did_you_mean(name, self.kinds)
-                raise UserError(f"{option} {name}: {self.label} has no such column; {near}")
+                near = get_close_matches(name, self.kinds, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"there are {listed(self.kinds)}."
+                raise UserError(f"{option} {name}: {self.label} has no such column; {hint}")
 
     def refuse_strings(self, names: Sequence[str], remedy: str = "") -> None:
         """Refuse columns that are no numbers, and show a value: it may be a slip of the pen."""
@@ -81,7 +83,7 @@ class TypedTable:
                 where += " (decimals need a point)" if is_number(value.replace(",", ".", 1)) else ""
         raise UserError(f"{self.label}: column {name!r}{more} has {kinds[kind]}{where}: {remedy}.")
 
-    def width(self, target: str | None = None) -> int:
+    def width(self, target: str | None) -> int:
         """Number of columns beside a target that is one of them."""
         is_column = target is not None and target not in self.labels
         return int(self.source.width if self.kinds else self.source.shape[1]) - is_column
@@ -126,13 +128,17 @@ class TypedTable:
             yield replace(batch, target=None if labels is None else labels[batch.start : batch.stop])
 
     def find_target(self, name: str | None) -> tuple[np.ndarray | None, int | None]:
-        """Labels beside a matrix, or those in one of its columns and the index of it."""
-        if name is None:
+        """Labels beside a matrix, or those in one of its columns and the index of it.
+
+        Columns with names are found when they are read; here one that is not there is refused.
+        """
+        if name is None or self.kinds:
+            self.require("--target", [] if name is None else [name])
             return None, None
         n_rows, n_columns = self.source.shape
         if name in self.labels:
-            if len(self.labels[name]) != n_rows:
-                count = len(self.labels[name])
+            count = len(self.labels[name])
+            if count != n_rows:
                 raise UserError(
                     f"--target {name}: {count} labels for the {n_rows} rows of {self.label}."
                 )
@@ -156,13 +162,18 @@ def batch_rows(n_columns: int) -> int:
     return max(1, BATCH_BYTES // (8 * max(1, n_columns)))
 
 
+def check_is_file(path: str | Path) -> None:
+    """Refuse what cannot be read."""
+    if not Path(path).exists():
+        raise UserError(f"{path}: there is no such file.")
+    if Path(path).is_dir():
+        raise UserError(f"{path} is a folder: give one file.")
+
+
 def open_table(typed: str, *, header: bool = True) -> TypedTable:
     """The table with this path; ``-`` is a CSV on standard input, copied to a file to be read twice."""
     path, label = (_standard_input(), "standard input") if typed == "-" else (Path(typed), typed)
-    if not path.exists():
-        raise UserError(f"{label}: there is no such file.")
-    if path.is_dir():
-        raise UserError(f"{label} is a folder: give one file of it.")
+    check_is_file(path)
     ending, known = ending_of(path), (*ENDINGS, ".npz")
     if ending not in known:
         raise UserError(

@@ -18,17 +18,19 @@ from modae.ensembles.classifier_cv import ModularClassifierCV
 from modae.ensembles.regressor_cv import ModularRegressorCV
 from modae.utils.text import counted, listed, percent
 
+#: Rows on which a fit is cross-validated: enough for a percent, and quick.
 JUDGED_ROWS = 5000
-"""Rows on which a fit is cross-validated: enough for a percent, and quick."""
 
+#: Rows on which candidates are compared; the chosen one is then fitted to all.
 TUNED_ROWS = 20_000
-"""Rows on which candidates are compared; the chosen one is then fitted to all."""
 
 MOST_FOLDS = 5
 
+#: Rows from which numbers are predicted: the neighbours that a member takes the mean of.
 FEWEST_ROWS = 5
-"""Rows from which numbers are predicted: the neighbours that a member takes the mean of."""
 
+#: Members by the names of ``--estimator``: module, class, parameters. (There is no linear regressor: a
+#: mean of linear regressors on linear modules is one linear regression again.)
 MEMBERS = {
     "classify": {
         "knn": ("modae.ensembles.neighbors", "NearestNeighborClassifier", {}),
@@ -44,8 +46,6 @@ MEMBERS = {
         "forest": ("sklearn.ensemble", "RandomForestRegressor", {"n_estimators": 50}),
     },
 }
-"""Members by the names of ``--estimator``: module, class, parameters. (There is no linear regressor: a
-mean of linear regressors on linear modules is one linear regression again.)"""
 
 
 def make_member(name: str, classify: bool) -> Any:
