@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from inspect import Parameter, signature
-from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any
@@ -17,7 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
-from modae.cli.errors import UserError, guard
+from modae.cli.errors import guard, refuse_if
 
 app = typer.Typer(
     name="modae",
@@ -46,28 +45,21 @@ SHARED = {
     "debug": Option(False, "--debug", help="Show tracebacks."),
 }
 
-
-#: Numbers that are typed: the least, the most, and both in words.
-LIMITS = {
-    "modules": (1, inf, "at least 1 (10 is a good start)"),
-    "diversity": (0, 1, "between 0 and 1"),
-    "seed": (0, 2**32 - 1, "between 0 and 4294967295"),
-    "rows": (10, inf, "at least 10"),
+#: What a value must be, for all commands that take it: a test, and the same in words.
+RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "modules": (lambda modules: modules >= 1, "at least 1 (10 is a good start)"),
+    "diversity": (lambda diversity: 0.0 <= diversity <= 1.0, "between 0 and 1"),
+    "seed": (lambda seed: 0 <= seed < 2**32, "between 0 and 4294967295"),
+    "jobs": (lambda jobs: jobs != 0, "a number of cores, or -1 for all"),
+    "rows": (lambda rows: rows >= 10, "at least ten"),
+    "task": (("auto", "classify", "regress").__contains__, "auto, classify or regress"),
+    "scale": (("auto", "standard", "none").__contains__, "auto, standard or none"),
 }
-
-
-def _check_numbers(typed: dict[str, Any]) -> None:
-    for name, (least, most, rule) in LIMITS.items():
-        value = typed.get(name)
-        if value is not None and not least <= value <= most:
-            raise UserError(f"--{name} {value}: it must be {rule}.")
-    if typed.get("jobs") == 0:
-        raise UserError("--jobs 0: give a number of cores, or -1 for all.")
 
 
 def _command(
     work: str,
-    name: str = "",
+    command: str = "",
     text: str | None = None,
     shared: tuple[str, ...] = tuple(SHARED),
     needs: str = "",
@@ -81,16 +73,19 @@ def _command(
     """
 
     def register(listed: Callable[..., None]) -> Callable[..., None]:
-        command = name or listed.__name__
+        name = command or listed.__name__
 
         def run(**typed: Any) -> int | None:
-            options = SimpleNamespace(command=command, **(typed | fixed))
+            options = SimpleNamespace(command=name, **(typed | fixed))
             said = {flag: typed.get(flag, False) for flag in ("quiet", "as_json")}
             with guard(said["as_json"], typed["debug"]):
                 from modae.cli.talk import Talk
 
-                _check_numbers(typed)
-                talk = Talk(**said, data_on_stdout=typed.get("out") == "-", command=command)
+                for option, (holds, rule) in RULES.items():
+                    value = typed.get(option)
+                    wrong = value is not None and not holds(value)
+                    refuse_if(wrong, f"--{option} {value}: it must be {rule}.")
+                talk = Talk(**said, data_on_stdout=typed.get("out") == "-", command=name)
                 module, function = work.split(".")
                 code: int | None = getattr(import_module(f"modae.cli.{module}"), function)(options, talk)
                 talk.show()
@@ -103,8 +98,9 @@ def _command(
         for each in shared:
             flag = Parameter(each, Parameter.KEYWORD_ONLY, default=SHARED[each], annotation=bool)
             parameters[each] = flag
-        run.__signature__ = signature(run).replace(parameters=list(parameters.values()))
-        app.command(command, help=text or listed.__doc__)(run)
+        typed = signature(run).replace(parameters=list(parameters.values()))
+        run.__signature__ = typed  # type: ignore[attr-defined]
+        app.command(name, help=text or listed.__doc__)(run)
         return listed
 
     return register

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from modae.cli.errors import UserError, data_refused
+from modae.cli.errors import UserError, data_refused, refuse_if
 from modae.cli.models import ModelFile
 from modae.cli.tables import check_output, named_in_errors, open_output, open_table
 from modae.cli.talk import Talk, size
@@ -27,11 +27,8 @@ def apply_command(options: Any, talk: Talk) -> None:
         raise UserError("-o - and --json both want standard output: write to a file.")
     check_output(options.out, (".csv", ".parquet", ".npy"), (options.data, options.model))
     model = ModelFile(options.model)
-    if predicts and not hasattr(model.parts.last, "predict"):
-        raise UserError(
-            f"{options.model} predicts nothing: it was fitted without --target. Use 'modae transform', "
-            "or fit it again with --target."
-        )
+    able, remedy = hasattr(model.parts.last, "predict"), "use 'modae transform', or fit it with --target"
+    refuse_if(predicts and not able, f"{options.model} predicts nothing: {remedy}.")
     table = open_table(options.data, header=not options.no_header)
     kept = list(dict.fromkeys(options.keep))
     target = model.target if predicts and model.target in table.kinds else None
@@ -50,29 +47,23 @@ def apply_command(options: Any, talk: Talk) -> None:
             X = model.parts.prepare(model.framed(batch.rows))
             answers = predictions(model, X) if predicts else features(model.parts.extractor, X)
             names = list(answers)
-            twice = [name for name in kept if name in names]
-            if twice:
-                raise UserError(
-                    f"--keep {twice[0]}: the output has a column of this name too: rename yours."
-                )
+            for name in kept:
+                refuse_if(name in names, f"--keep {name}: the output has this column too: rename yours.")
             write(dict(batch.kept) | answers)
             if batch.target is not None:
                 judged.append((batch.target, np.asarray(answers[names[0]])))
             n_rows += len(batch)
             advance(len(batch))
-        if n_rows == 0:
-            raise UserError(f"{table.label} has no rows.")
-    about = {"model": options.model, "data": table.label}
-    talk.say("read", f"{table.label}, with {options.model}.", **about)
+        refuse_if(n_rows == 0, f"{table.label} has no rows.")
+    talk.say("read", f"{table.label}, with {options.model}.", model=options.model, data=table.label)
     shown = ", ".join(names if len(names) < 8 else [*names[:3], "...", names[-1]])
     what = f", {counted(len(names), 'feature')} ({names[0]} ... {names[-1]})"
     out = "standard output" if options.out == "-" else options.out
     text = f"{out}: {counted(n_rows, 'row')}{f': {shown}' if predicts else what}."
     talk.say("written", text, output=options.out, rows=n_rows, columns=[*kept, *names])
-    for name, count in unseen.items():
-        if count:
-            values = counted(count, "value")
-            notes.append(f"Column {name!r}: {values} that the fit never saw, taken for no category.")
+    for name, count in (+unseen).items():
+        values = counted(count, "value")
+        notes.append(f"Column {name!r}: {values} that the fit never saw, taken for no category.")
     talk.note(*notes)
     if judged:
         true, told = (np.concatenate(each) for each in zip(*judged, strict=True))
@@ -138,8 +129,7 @@ def report_command(options: Any, talk: Talk) -> None:
     target = options.target
     if target is None and model.target in {*table.kinds, *table.labels}:
         target = model.target
-    hint = "; --target says which one is the target"
-    columns, notes = model.columns_in(table, target=target, hint=hint)
+    columns, notes = model.columns_in(table, target=target, hint="; --target says which is the target")
     with talk.stage(f"Reading {table.label}") as advance:
         remedy = "fill it, or fit the model again with --impute"
         found = TrainingData(table, columns, model.fills, advance, remedy)
@@ -178,18 +168,14 @@ def report_command(options: Any, talk: Talk) -> None:
     talk.say("written", text, output=options.out, bytes=n_bytes, **told)
 
 
-def image_shape(typed: str, width: int) -> Any:
+def image_shape(typed: str, n_columns: int) -> Any:
     """``auto``, ``none``, or a height and a width such as ``28x28``."""
     if typed in ("auto", "none"):
         return "auto" if typed == "auto" else None
     sides = typed.lower().split("x")
-    if len(sides) != 2 or not all(side.isdecimal() and int(side) for side in sides):
-        raise UserError(
-            f"--image {typed}: it must be auto, none, or a height and a width such as 28x28."
-        )
-    shape = int(sides[0]), int(sides[1])
-    if shape[0] * shape[1] != width:
-        raise UserError(
-            f"--image {typed}: the modules see {width} columns, and that is not the product."
-        )
-    return shape
+    whole = len(sides) == 2 and all(side.isdecimal() and int(side) for side in sides)
+    refuse_if(not whole, f"--image {typed}: it must be auto, none, or a size such as 28x28.")
+    height, width = map(int, sides)
+    wrong = height * width != n_columns
+    refuse_if(wrong, f"--image {typed}: the modules see {n_columns} columns, and not the product.")
+    return height, width

@@ -20,6 +20,12 @@ class UserError(Exception):
     """Something that the user can put right: the message names the cause and the remedy in one line."""
 
 
+def refuse_if(wrong: object, text: str) -> None:
+    """Say what is wrong, if it is."""
+    if wrong:
+        raise UserError(text)
+
+
 @contextmanager
 def data_refused(label: str) -> Iterator[None]:
     """A ValueError of the library about the data is the user's to put right, in its own words."""
@@ -43,9 +49,7 @@ def guard(as_json: bool, debug: bool) -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
-    except (typer.Exit, SystemExit, GeneratorExit):
-        raise
-    except BaseException as error:
+    except (Exception, KeyboardInterrupt) as error:
         code, text = _verdict(error)
         if debug and code != CLOSED:
             traceback.print_exc()
@@ -70,16 +74,13 @@ def _verdict(error: BaseException) -> tuple[int, str]:
         if type(error) is MemoryError and text:  # a sentence of the library, with its remedy
             return ENVIRONMENT, text
         what = f" ({text.rstrip('.')})" if text else ""
-        return (
-            ENVIRONMENT,
-            f"There is too little memory{what}: close other programs, or give fewer columns.",
-        )
+        remedy = "close other programs, or give fewer columns."
+        return ENVIRONMENT, f"There is too little memory{what}: {remedy}"
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return ENVIRONMENT, f"{where}{error.strerror or text.rstrip('.')}."
-    name = type(error).__name__
     advice = "Run again with --debug and report what it prints."
-    return BUG, f"this is a bug in modae: {name}: {text} {advice}"
+    return BUG, f"this is a bug in modae: {type(error).__name__}: {text} {advice}"
 
 
 def _tell(code: int, text: str, as_json: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 
-from modae.cli.errors import UserError, one_line
+from modae.cli.errors import UserError, one_line, refuse_if
 from modae.cli.tables import TypedTable, check_is_file, check_output
 from modae.cli.talk import Talk, size
 from modae.cli.training import CATEGORIES
@@ -18,6 +18,9 @@ from modae.files.api import describe, load
 from modae.files.summary import NOTES
 from modae.sources.source import ColumnSelection
 from modae.utils.text import bounded_loss, closeness, counted, listed, percent
+
+#: What to do with a checkpoint.
+GO_ON = "call modae.fit_stream with the same source and checkpoint, in Python."
 
 
 class ModelFile:
@@ -34,8 +37,7 @@ class ModelFile:
         if type(self.estimator).__name__ == "StreamCheckpoint":
             raise UserError(
                 f"{path} is the checkpoint of a fit that has not ended ({self.estimator.n_rows:,} rows "
-                "so far), not a model: call modae.fit_stream with the same source and checkpoint in "
-                "Python to go on."
+                f"so far), not a model: to go on, {GO_ON}"
             )
         try:
             self.parts = take_apart(self.estimator)
@@ -91,11 +93,8 @@ class ModelFile:
             in_order = "The columns have no names; they were taken in order."
             return ColumnSelection(target=target), [in_order] if self.names else []
         missing = [name for name in names if name not in table.kinds]
-        if missing:
-            raise UserError(
-                f"{table.label} lacks {listed(missing)}, which {self.path} was fitted to: add or rename "
-                "it."
-            )
+        lacks = f"{table.label} lacks {listed(missing)}, which {self.path} was fitted to"
+        refuse_if(missing, f"{lacks}: add or rename it.")
         ignored = [name for name in table.kinds if name not in {*names, *others}]
         if ignored:
             notes.append(f"Not used: {listed(ignored)}.")
@@ -148,7 +147,7 @@ def info_command(options: Any, talk: Talk) -> None:
         rows = summary.get("model", {}).get("rows")
         so_far = "" if rows is None else f", {counted(rows, 'row')} so far"
         talk.say("checkpoint", f"a fit of fit_stream that has not ended{so_far}.", rows=rows)
-        talk.say("go on", "modae.fit_stream with the same source and checkpoint, in Python.")
+        talk.say("go on", GO_ON)
     elif not summary.get("fitted", True):
         raise UserError(f"{path}: this model is not fitted: fit it, and save it again.")
     else:
@@ -176,10 +175,17 @@ def say_table(summary: dict[str, Any], talk: Talk) -> None:
     kind = "a number" if classes is None else f"{counted(len(classes), 'class')}: {listed(classes)}"
     talk.say("target", f"{target or 'without a name'}, {kind}.", target=target, classes=classes)
     if {"score", "baseline_score"} <= set(notes):
-        scores = {name: notes[name] for name in ("score", "baseline_score")}
-        ours, plain = (f"R2 {x:.3f}" if classes is None else percent(x) for x in scores.values())
-        text = f"{ours} when it was fitted; plain PCA and one member: {plain}."
-        talk.say("fit" if classes is None else "accuracy", text, **scores)
+        text = "when it was fitted; plain PCA and one member"
+        say_scores(notes["score"], notes["baseline_score"], classes is not None, text, talk)
+
+
+def say_scores(
+    score: float, baseline: float, classify: bool, text: str, talk: Talk, more: str = ""
+) -> None:
+    """How good an ensemble is, and plain PCA beside it."""
+    ours, plain = (percent(each) if classify else f"R2 {each:.3f}" for each in (score, baseline))
+    label = "accuracy" if classify else "fit"
+    talk.say(label, f"{ours} {text}: {plain}.{more}", score=score, baseline_score=baseline)
 
 
 def say_modules(model: dict[str, Any], talk: Talk) -> None:
@@ -188,10 +194,8 @@ def say_modules(model: dict[str, Any], talk: Talk) -> None:
     The numbers are those in the header of a file.
     """
     if {"modules", "components"} <= set(model):
-        sizes: dict[str, Any] = {
-            name: model.get(name) for name in ("modules", "components", "diversity")
-        }
-        text = f"{sizes['modules']} modules of {counted(sizes['components'], 'component')}"
+        sizes = {name: model.get(name) for name in ("modules", "components", "diversity")}
+        text = f"{model['modules']} modules of {counted(model['components'], 'component')}"
         text += "" if sizes["diversity"] is None else f", diversity {sizes['diversity']:g}"
         text += f", a {model['member']} on each" if model.get("member") else ""
         talk.say("model", f"{text}.", **sizes)

@@ -17,7 +17,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from modae.cli.errors import UserError
+from modae.cli.errors import UserError, refuse_if
 from modae.cli.tables import TypedTable
 from modae.data.validation import take_rows
 from modae.ensembles.votes import stratified
@@ -139,8 +139,7 @@ class TrainingData:
             self.sample.add(batch.rows, self.n_rows)
             self.n_rows += len(batch)
             advance(len(batch))
-        if self.n_rows == 0:
-            raise UserError(f"{table.label} has no rows.")
+        refuse_if(self.n_rows == 0, f"{table.label} has no rows.")
         self.y: Any = None if columns.target is None else np.concatenate(targets)
         self._check_variances()
 
@@ -218,8 +217,7 @@ def set_target(found: TrainingData, name: str, task: str) -> None:
     labels = as_labels(found.y)
     strings, whole = labels.dtype.kind == "U", labels.dtype.kind in "iu"
     if task == "regress" and strings:
-        example = str(labels[0])
-        raise UserError(f"--task regress: the target {name!r} has strings, such as {example!r}.")
+        raise UserError(f"--task regress: the target {name!r} has strings, such as {str(labels[0])!r}.")
     classes = np.unique(labels)
     few = strings or (whole and len(classes) <= MOST_CLASSES)
     found.classify = task == "classify" or (task == "auto" and few)
