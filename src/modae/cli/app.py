@@ -98,8 +98,8 @@ def _command(
         for each in shared:
             flag = Parameter(each, Parameter.KEYWORD_ONLY, default=SHARED[each], annotation=bool)
             parameters[each] = flag
-        typed = signature(run).replace(parameters=list(parameters.values()))
-        run.__signature__ = typed  # type: ignore[attr-defined]
+        as_typed = signature(run).replace(parameters=list(parameters.values()))
+        run.__signature__ = as_typed  # type: ignore[attr-defined]
         app.command(name, help=text or listed.__doc__)(run)
         return listed
 

@@ -97,8 +97,7 @@ def run(app: Any, arguments: list[str] | None = None) -> int:
     """Run the application; mistakes in the options are one line too."""
     as_json = "--json" in (sys.argv[1:] if arguments is None else arguments)
     try:
-        code = app(arguments, standalone_mode=False, prog_name="modae")
-        return code if isinstance(code, int) else 0
+        return int(app(arguments, standalone_mode=False, prog_name="modae") or 0)
     except Exception as error:
         kind: Any = error
         if type(error).__name__ == "Abort":  # what becomes of Ctrl-C before a command begins
