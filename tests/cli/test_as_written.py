@@ -35,7 +35,7 @@ def accuracy(call, path):
     ("judged", "memory"), [(100, 10**9), (5000, 20_000)], ids=["rows to judge", "rows in memory"]
 )
 def test_noise_in_a_table_that_alternates_is_not_predicted(desk, call, monkeypatch, judged, memory):
-    monkeypatch.setattr("modae.cli.tuning.JUDGED_ROWS", judged)
+    monkeypatch.setattr("modae.cli.fitting.JUDGED_ROWS", judged)
     monkeypatch.setattr("modae.cli.training.IN_MEMORY", memory)
     noise = np.random.default_rng(0).standard_normal((1000, 3))
     pd.DataFrame(noise, columns=list("abc")).assign(y=np.arange(1000) % 2).to_csv("t.csv", index=False)

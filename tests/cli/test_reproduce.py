@@ -13,7 +13,7 @@ from rich.console import Console
 
 from modae.cli import errors
 from modae.cli.app import app
-from modae.cli.reproduce import run, show
+from modae.cli.tours import run, show
 from modae.reproduction.run import (
     DIFFERS,
     PARTS,

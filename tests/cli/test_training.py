@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from modae.cli.applying import right_labels
 from modae.cli.errors import UserError
 from modae.cli.tables import TypedTable
-from modae.cli.training import Sample, TrainingData, as_labels, scale_ratio, set_target, survey
+from modae.cli.training import Sample, TrainingData, as_labels, scale_ratio, set_target
 from modae.ensembles.votes import stratified
 from modae.sources.opening import source_of
 from modae.sources.source import ColumnSelection
@@ -87,7 +87,7 @@ def test_scales_are_those_of_the_values_that_are_there():
     frame = pd.DataFrame(rng.standard_normal((50, 3)) * [1, 20, 3], columns=["a", "b", "c"])
     frame.iloc[3, 0] = frame.iloc[40, 2] = np.nan
     table = TypedTable("it", source_of(frame), dict.fromkeys("abc", "number"))
-    found = survey(table, ColumnSelection(("a", "b", "c")), fills=True)
+    found = TrainingData(table, ColumnSelection(("a", "b", "c")), fills=True)
     expected = StandardScaler().fit(frame)
     np.testing.assert_allclose(found.scaler.mean_, expected.mean_)
     np.testing.assert_allclose(found.scaler.scale_, expected.scale_)
@@ -121,8 +121,8 @@ def test_labels_are_whole_numbers_numbers_or_strings(values, labels):
 
 
 def with_target(values):
-    table = TypedTable("it", np.zeros((len(values), 1)))
-    return TrainingData(table, ColumnSelection(), StandardScaler(), n_rows=len(values), y=values)
+    table = TypedTable("it", np.zeros((len(values), 1)), labels={"y": values})
+    return TrainingData(table, ColumnSelection(target="y"), fills=False)
 
 
 @pytest.mark.parametrize(

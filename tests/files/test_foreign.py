@@ -33,7 +33,7 @@ from sklearn.svm import SVC, LinearSVC
 import modae
 from files import parts
 from files.parts import assert_same, bytes_of, copy_of
-from modae.cli.tuning import MEMBERS, make_member
+from modae.cli.fitting import MEMBERS, make_member
 from modae.files.foreign import trusted_names
 from modae.utils.extras import MissingExtraError
 

@@ -15,23 +15,18 @@ def main() -> None:
     """Run the command line; Ctrl-C while packages are loaded is an end like any other."""
     _make_streams_safe()
     try:
-        raise SystemExit(_run())
+        try:
+            import rich  # noqa: F401  (typer would do without it until it prints)
+
+            from modae.cli.app import app
+            from modae.cli.errors import run
+        except ImportError as missing:
+            print(f'The command line needs {missing.name}: pip install "modae[cli]"', file=sys.stderr)
+            raise SystemExit(3) from None
+        raise SystemExit(run(app))
     except KeyboardInterrupt:
         print("modae: Interrupted: nothing was written.", file=sys.stderr)
         raise SystemExit(130) from None
-
-
-def _run() -> int:
-    """Run it; without the packages for it, say how to install them."""
-    try:
-        import rich  # noqa: F401  (typer would do without it until it prints)
-
-        from modae.cli.app import app
-        from modae.cli.errors import run
-    except ImportError as missing:
-        print(f'The command line needs {missing.name}: pip install "modae[cli]"', file=sys.stderr)
-        return 3
-    return run(app)
 
 
 def _make_streams_safe() -> None:

@@ -1,16 +1,22 @@
-"""Commands and their options: what people type."""
+"""Commands and their options: what people type.
+
+A function here only lists the options of a command, as typer reads them; the work is done elsewhere.
+"""
+# ruff: noqa: B008  (typer reads an option from the default of a parameter)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
+from inspect import Parameter, signature
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
-from typer import Argument, Context, Option
+from typer import Argument, Option
 
-from modae.cli.errors import guard, set_debug
+from modae.cli.errors import guard, refuse_if
 
 app = typer.Typer(
     name="modae",
@@ -25,59 +31,79 @@ Data = Annotated[
     str, Argument(metavar="DATA", help="Table: .csv .tsv .parquet .arrow .npy .npz, - for stdin.")
 ]
 Model = Annotated[str, Argument(metavar="MODEL", help="A model that fit or tune wrote.")]
-SaveAs = Annotated[
-    str, Option("--out", "-o", metavar="MODEL", help="Where to save the model: NAME.modae.")
-]
-WriteTo = Annotated[
-    str,
-    Option("--out", "-o", metavar="TABLE", help="Where to write: .csv, .parquet, .npy, - for stdout."),
-]
-Drop = Annotated[
-    list[str] | None,
-    Option("--drop", metavar="COLUMN", help="Leave a column out, such as an id; can be repeated."),
-]
-Keep = Annotated[
-    list[str] | None,
-    Option("--keep", metavar="COLUMN", help="Pass a column through, such as an id; can be repeated."),
-]
 Target = Annotated[
     str | None,
     Option(metavar="COLUMN", help="Column to predict; an index for .npy, a key for .npz."),
 ]
-Classes = Annotated[str, Option("--target", metavar="COLUMN", help="Column to predict: classes.")]
-Modules = Annotated[int, Option(metavar="M", help="How many modules.")]
-Components = Annotated[
-    str | None,
-    Option(metavar="H", help="Components of each; to tune, a list such as 2,4,8."),
-]
-Member = Annotated[str, Option(help="What predicts: knn, logistic, svm, tree, forest.")]
-Task = Annotated[str, Option(help="auto, classify or regress.")]
-Scale = Annotated[str, Option(help="auto, standard or none; auto looks at the columns.")]
-Encode = Annotated[bool, Option("--encode", help="Make columns of strings into columns of 0 and 1.")]
-Impute = Annotated[bool, Option("--impute", help="Fill missing values by the median.")]
 NoHeader = Annotated[bool, Option("--no-header", help="The CSV has no line of names.")]
 Seed = Annotated[int, Option(help="The same seed gives the same model.")]
-Jobs = Annotated[int | None, Option(help="Cores for the members; -1 is all.")]
-Quiet = Annotated[bool, Option("--quiet", "-q", help="Say nothing but errors.")]
-Json = Annotated[bool, Option("--json", help="One JSON object instead of text.")]
-Debug = Annotated[bool, Option("--debug", callback=set_debug, is_eager=True, help="Show tracebacks.")]
+Jobs = Annotated[int | None, Option(help="Cores to use; -1 is all.")]
+#: Options of nearly every command, by the names of their parameters.
+SHARED = {
+    "quiet": Option(False, "--quiet", "-q", help="Say nothing but errors."),
+    "as_json": Option(False, "--json", help="One JSON object instead of text."),
+    "debug": Option(False, "--debug", help="Show tracebacks."),
+}
+
+#: What a value must be, for all commands that take it: a test, and the same in words.
+RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "modules": (lambda modules: modules >= 1, "at least 1 (10 is a good start)"),
+    "diversity": (lambda diversity: 0.0 <= diversity <= 1.0, "between 0 and 1"),
+    "seed": (lambda seed: 0 <= seed < 2**32, "between 0 and 4294967295"),
+    "jobs": (lambda jobs: jobs != 0, "a number of cores, or -1 for all"),
+    "rows": (lambda rows: rows >= 10, "at least ten"),
+    "task": (("auto", "classify", "regress").__contains__, "auto, classify or regress"),
+    "scale": (("auto", "standard", "none").__contains__, "auto, standard or none"),
+}
 
 
-def _run(ctx: Context, command: str, **more: Any) -> None:
-    """Import a command, written "module.function", and run it with all that was typed, by name."""
-    options = SimpleNamespace(command=ctx.info_name, **(ctx.params | more))
-    with guard(options.as_json):
-        from modae.cli.talk import Talk
+def _command(
+    work: str,
+    command: str = "",
+    text: str | None = None,
+    shared: tuple[str, ...] = tuple(SHARED),
+    needs: str = "",
+    **fixed: Any,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A command with the parameters of a function as its options, and those that commands share.
 
-        module, function = command.split(".")
-        talk = Talk(
-            quiet=getattr(options, "quiet", False),
-            as_json=options.as_json,
-            data_on_stdout=getattr(options, "out", None) == "-",
-            command=options.command,
-        )
-        getattr(import_module(f"modae.cli.{module}"), function)(options, talk)
-        talk.show()
+    ``work``, "module.function", is imported when it is needed and called with all that was typed, by
+    name; what it returns is the exit code. ``fixed`` are parameters that cannot be typed, and have
+    these values; the one that the command ``needs`` must be given.
+    """
+
+    def register(listed: Callable[..., None]) -> Callable[..., None]:
+        name = command or listed.__name__
+
+        def run(**typed: Any) -> int | None:
+            options = SimpleNamespace(command=name, **(typed | fixed))
+            said = {flag: typed.get(flag, False) for flag in ("quiet", "as_json")}
+            with guard(said["as_json"], typed["debug"]):
+                from modae.cli.talk import Talk
+
+                for option, (holds, rule) in RULES.items():
+                    value = typed.get(option)
+                    wrong = value is not None and not holds(value)
+                    refuse_if(wrong, f"--{option} {value}: it must be {rule}.")
+                talk = Talk(**said, data_on_stdout=typed.get("out") == "-", command=name)
+                module, function = work.split(".")
+                code: int | None = getattr(import_module(f"modae.cli.{module}"), function)(options, talk)
+                talk.show()
+                return code
+
+        given = signature(listed, eval_str=True).parameters
+        parameters = {each: given[each] for each in given if each not in fixed}
+        if needs:
+            parameters[needs] = given[needs].replace(default=...)
+        for each in shared:
+            flag = Parameter(each, Parameter.KEYWORD_ONLY, default=SHARED[each], annotation=bool)
+            parameters[each] = flag
+        as_typed = signature(run).replace(parameters=list(parameters.values()))
+        run.__signature__ = as_typed  # type: ignore[attr-defined]
+        app.command(name, help=text or listed.__doc__)(run)
+        return listed
+
+    return register
 
 
 def _version(asked: bool) -> None:
@@ -90,9 +116,9 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def modae(
-    version: Annotated[
-        bool, Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
+    version: bool = Option(
+        False, "--version", callback=_version, is_eager=True, help="Show the version."
+    ),
 ) -> None:
     """Learn diverse features from a table, and predict by a vote on them.
 
@@ -101,160 +127,103 @@ def modae(
     """
 
 
-@app.command()
+@_command(
+    "fitting.fit_command",
+    "tune",
+    "Fit with the diversity and size that predict best.",
+    needs="target",
+    tune=True,
+    diversity=None,
+    no_check=False,
+)
+@_command("fitting.fit_command")
 def fit(
-    ctx: Context,
     data: Data,
-    out: SaveAs,
+    out: str = Option(..., "--out", "-o", metavar="MODEL", help="Where to save the model: NAME.modae."),
     target: Target = None,
-    modules: Modules = 10,
-    components: Components = None,
-    diversity: Annotated[
-        float | None,
-        Option(metavar="D", help="From 0 (all modules equal) to 1; 0.5 if not given."),
-    ] = None,
-    tune: Annotated[bool, Option("--tune", help="Choose the diversity: see modae tune.")] = False,
-    estimator: Member = "knn",
-    task: Task = "auto",
-    scale: Scale = "auto",
-    encode: Encode = False,
-    impute: Impute = False,
-    drop: Drop = None,
+    modules: int = Option(10, metavar="M", help="How many modules."),
+    components: str | None = Option(
+        None, metavar="H", help="Components of each; to tune, a list such as 2,4,8."
+    ),
+    diversity: float | None = Option(
+        None, metavar="D", help="From 0 (all modules equal) to 1; 0.5 if not given."
+    ),
+    tune: bool = Option(False, "--tune", help="Choose the diversity: see modae tune."),
+    estimator: str = Option("knn", help="What predicts: knn, logistic, svm, tree, forest."),
+    task: str = Option("auto", help="auto, classify or regress."),
+    scale: str = Option("auto", help="auto, standard or none; auto looks at the columns."),
+    encode: bool = Option(False, "--encode", help="Make columns of strings into columns of 0 and 1."),
+    impute: bool = Option(False, "--impute", help="Fill missing values by the median."),
+    drop: list[str] = Option(
+        [], metavar="COLUMN", help="Leave a column out, such as an id; can be repeated."
+    ),
     no_header: NoHeader = False,
-    no_check: Annotated[bool, Option("--no-check", help="Do not cross-validate.")] = False,
+    no_check: bool = Option(False, "--no-check", help="Do not cross-validate."),
     seed: Seed = 0,
     jobs: Jobs = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Learn features from a table; with --target, predictions too."""
-    _run(ctx, "fitting.fit_command")
 
 
-@app.command()
-def tune(
-    ctx: Context,
-    data: Data,
-    target: Classes,
-    out: SaveAs,
-    modules: Modules = 10,
-    components: Components = None,
-    estimator: Member = "knn",
-    task: Task = "auto",
-    scale: Scale = "auto",
-    encode: Encode = False,
-    impute: Impute = False,
-    drop: Drop = None,
-    no_header: NoHeader = False,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-    debug: Debug = False,
-) -> None:
-    """Fit with the diversity and size that predict best."""
-    _run(ctx, "fitting.fit_command", tune=True, diversity=None, no_check=False)
-
-
-@app.command("predict", help="Write predictions for a table, and how sure they are.")
-@app.command("transform", help="Write the features of a table.")
+@_command("applying.apply_command", "predict", "Write predictions for a table, and how sure they are.")
+@_command("applying.apply_command", "transform", "Write the features of a table.")
 def apply(
-    ctx: Context,
     model: Model,
     data: Data,
-    out: WriteTo,
-    keep: Keep = None,
+    out: str = Option(
+        ..., "--out", "-o", metavar="TABLE", help="Where to write: .csv, .parquet, .npy, - for stdout."
+    ),
+    keep: list[str] = Option(
+        [], metavar="COLUMN", help="Pass a column through, such as an id; can be repeated."
+    ),
     no_header: NoHeader = False,
-    quiet: Quiet = False,
-    as_json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Run a model over a table."""
-    _run(ctx, "applying.apply_command")
 
 
-@app.command()
-def info(ctx: Context, model: Model, as_json: Json = False, debug: Debug = False) -> None:
+@_command("models.info_command", shared=("as_json", "debug"))
+def info(model: Model) -> None:
     """Say what is in a model file."""
-    _run(ctx, "models.info_command")
 
 
-@app.command()
+@_command("models.export_command")
 def export(
-    ctx: Context,
-    model: Model,
-    out: Annotated[str, Argument(metavar="FILE", help="Where to write: NAME.onnx.")],
-    quiet: Quiet = False,
-    as_json: Json = False,
-    debug: Debug = False,
+    model: Model, out: str = Argument(..., metavar="FILE", help="Where to write: NAME.onnx.")
 ) -> None:
     """Write a model as ONNX, which runs without Python."""
-    _run(ctx, "models.export_command")
 
 
-@app.command()
+@_command("applying.report_command")
 def report(
-    ctx: Context,
     model: Model,
     data: Data,
-    out: Annotated[
-        str, Option("--out", "-o", metavar="PAGE", help="Where to write: NAME.html.")
-    ] = "report.html",
+    out: str = Option("report.html", "--out", "-o", metavar="PAGE", help="Where to write: NAME.html."),
     target: Target = None,
-    title: Annotated[str | None, Option(help="Heading of the page.")] = None,
-    image: Annotated[
-        str, Option(metavar="HxW", help="Size of the image that a row is; auto or none.")
-    ] = "auto",
-    rows: Annotated[int, Option(metavar="N", help="Most rows to look at.")] = 3000,
+    title: str | None = Option(None, help="Heading of the page."),
+    image: str = Option("auto", metavar="HxW", help="Size of the image that a row is; auto or none."),
+    rows: int = Option(3000, metavar="N", help="Most rows to look at."),
     no_header: NoHeader = False,
     seed: Seed = 0,
     jobs: Jobs = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Write a page about a model and a table, for people."""
-    _run(ctx, "applying.report_command")
 
 
-@app.command()
-def demo(
-    out: Annotated[Path, Option(help="Folder for pictures.")] = Path("modae-demo"),
-) -> None:
+@_command("tours.demo_command")
+def demo(out: Path = Option(Path("modae-demo"), help="Folder for pictures.")) -> None:
     """A quick tour on handwritten digits, with pictures."""
-    with guard():
-        from modae.cli.demo import main
-
-        main(out)
 
 
-@app.command()
+@_command("tours.reproduce_command", shared=("debug",))
 def reproduce(
-    what: Annotated[
-        list[str] | None,
-        Argument(help="theorems, figure1, table1, figure2, section51, section52, transfer; or all."),
-    ] = None,
-    full: Annotated[bool, Option("--full", help="The paper's scale: up to 45 minutes.")] = False,
-    out: Annotated[Path, Option(help="Folder for pictures and numbers.")] = Path("modae-reproduction"),
-    source: Annotated[
-        str, Option(help='Digits: "embedded", "openml" or a folder of MNIST files.')
-    ] = "embedded",
-    jobs: Annotated[int, Option(help="Cores to use; -1 is all.")] = -1,
-    fresh: Annotated[
-        bool, Option("--fresh", help="Measure again what an earlier run in --out did.")
-    ] = False,
-    report: Annotated[
-        str | None,
-        Option(metavar="PAGE", help="Write a page about it too: NAME.html."),
-    ] = None,
-    debug: Debug = False,
+    what: list[str] = Argument(
+        None, help="theorems, figure1, table1, figure2, section51, section52, transfer; or all."
+    ),
+    full: bool = Option(False, "--full", help="The paper's scale: up to 45 minutes."),
+    out: Path = Option(Path("modae-reproduction"), help="Folder for pictures and numbers."),
+    source: str = Option("embedded", help='Digits: "embedded", "openml" or a folder of MNIST files.'),
+    jobs: Jobs = -1,
+    fresh: bool = Option(False, "--fresh", help="Measure again what an earlier run in --out did."),
+    report: str | None = Option(None, metavar="PAGE", help="Write a page about it too: NAME.html."),
 ) -> None:
     """Check the paper's tables, figures and theorems."""
-    with guard():
-        from modae.cli.reproduce import reproduce_command
-
-        code = reproduce_command(
-            what or [], full=full, out=out, source=source, jobs=jobs, fresh=fresh, page=report
-        )
-        raise typer.Exit(code)

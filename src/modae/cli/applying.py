@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from modae.cli.errors import UserError, data_refused
-from modae.cli.fitting import check_seed_and_jobs
+from modae.cli.errors import UserError, data_refused, refuse_if
 from modae.cli.models import ModelFile
 from modae.cli.tables import check_output, named_in_errors, open_output, open_table
 from modae.cli.talk import Talk, size
-from modae.cli.training import as_labels, count_missing, missing_targets, survey
+from modae.cli.training import TrainingData, as_labels, count_missing, missing_targets
 from modae.data.validation import take_rows
 from modae.utils.text import counted, percent
 
@@ -28,13 +27,10 @@ def apply_command(options: Any, talk: Talk) -> None:
         raise UserError("-o - and --json both want standard output: write to a file.")
     check_output(options.out, (".csv", ".parquet", ".npy"), (options.data, options.model))
     model = ModelFile(options.model)
-    if predicts and not hasattr(model.parts.last, "predict"):
-        raise UserError(
-            f"{options.model} predicts nothing: it was fitted without --target. Use 'modae transform', "
-            "or fit it again with --target."
-        )
+    able, remedy = hasattr(model.parts.last, "predict"), "use 'modae transform', or fit it with --target"
+    refuse_if(predicts and not able, f"{options.model} predicts nothing: {remedy}.")
     table = open_table(options.data, header=not options.no_header)
-    kept = list(dict.fromkeys(options.keep or ()))
+    kept = list(dict.fromkeys(options.keep))
     target = model.target if predicts and model.target in table.kinds else None
     columns, notes = model.columns_in(table, keep=kept, target=target)
     n_rows, unseen, judged, names = 0, Counter[str](), [], []
@@ -49,41 +45,33 @@ def apply_command(options: Any, talk: Talk) -> None:
                 values = batch.rows[name]
                 unseen[name] += int((values.notna() & ~values.isin(known)).sum())
             X = model.parts.prepare(model.framed(batch.rows))
-            answers = predictions(model, X) if predicts else features(model, X)
+            answers = predictions(model, X) if predicts else features(model.parts.extractor, X)
             names = list(answers)
-            twice = [name for name in kept if name in names]
-            if twice:
-                raise UserError(
-                    f"--keep {twice[0]}: the output has a column of this name too: rename yours."
-                )
+            for name in kept:
+                refuse_if(name in names, f"--keep {name}: the output has this column too: rename yours.")
             write(dict(batch.kept) | answers)
             if batch.target is not None:
                 judged.append((batch.target, np.asarray(answers[names[0]])))
             n_rows += len(batch)
             advance(len(batch))
-        if n_rows == 0:
-            raise UserError(f"{table.label} has no rows.")
-    about = {"model": options.model, "data": table.label}
-    talk.say("read", f"{table.label}, with {options.model}.", **about)
+        refuse_if(n_rows == 0, f"{table.label} has no rows.")
+    talk.say("read", f"{table.label}, with {options.model}.", model=options.model, data=table.label)
     shown = ", ".join(names if len(names) < 8 else [*names[:3], "...", names[-1]])
     what = f", {counted(len(names), 'feature')} ({names[0]} ... {names[-1]})"
     out = "standard output" if options.out == "-" else options.out
     text = f"{out}: {counted(n_rows, 'row')}{f': {shown}' if predicts else what}."
     talk.say("written", text, output=options.out, rows=n_rows, columns=[*kept, *names])
-    for name, count in unseen.items():
-        if count:
-            values = counted(count, "value")
-            notes.append(f"Column {name!r}: {values} that the fit never saw, taken for no category.")
-    for note in notes:
-        talk.note(note)
+    for name, count in (+unseen).items():
+        values = counted(count, "value")
+        notes.append(f"Column {name!r}: {values} that the fit never saw, taken for no category.")
+    talk.note(*notes)
     if judged:
         true, told = (np.concatenate(each) for each in zip(*judged, strict=True))
         say_right(model, true, told, talk)
 
 
-def features(model: ModelFile, X: Any) -> dict[str, Any]:
+def features(extractor: Any, X: Any) -> dict[str, Any]:
     """The features of every module, by name."""
-    extractor = model.parts.extractor
     names = map(str, extractor.get_feature_names_out())
     return dict(zip(names, extractor.transform(X).T, strict=True))
 
@@ -135,27 +123,16 @@ def report_command(options: Any, talk: Talk) -> None:
 
     check_output(options.out, (".html", ".htm"), (options.data, options.model))
     require_plotly()
-    shape = image_shape(options.image)
-    if options.rows < 10:
-        raise UserError(f"--rows {options.rows}: ten rows are the least.")
-    check_seed_and_jobs(options)
     model = ModelFile(options.model)
-    width = int(model.parts.extractor.n_features_in_)
-    if isinstance(shape, tuple) and shape[0] * shape[1] != width:
-        raise UserError(
-            f"--image {options.image}: the modules see {width} columns, and that is not the product."
-        )
+    shape = image_shape(options.image, int(model.parts.extractor.n_features_in_))
     table = open_table(options.data, header=not options.no_header)
     target = options.target
     if target is None and model.target in {*table.kinds, *table.labels}:
         target = model.target
-    if table.kinds and target is not None:
-        table.require("--target", [target])
-    hint = "; --target says which one is the target"
-    columns, notes = model.columns_in(table, target=target, hint=hint)
+    columns, notes = model.columns_in(table, target=target, hint="; --target says which is the target")
     with talk.stage(f"Reading {table.label}") as advance:
         remedy = "fill it, or fit the model again with --impute"
-        found = survey(table, columns, model.fills, advance, remedy)
+        found = TrainingData(table, columns, model.fills, advance, remedy)
     X, y = model.framed(found.sample.rows), None
     if found.y is not None:
         y = found.y[found.sample.places]
@@ -181,8 +158,7 @@ def report_command(options: Any, talk: Talk) -> None:
     facts, n_bytes = page.facts, Path(options.out).stat().st_size
     talk.data |= {"model": options.model, "data": table.label}
     talk.say("read", f"{table.label}: {found.n_rows:,} rows, with {options.model}.")
-    for note in notes:
-        talk.note(note)
+    talk.note(*notes)
     for sentence in facts["summary"][2:]:
         talk.say("found", sentence)
     for number in facts["numbers"]:
@@ -192,13 +168,14 @@ def report_command(options: Any, talk: Talk) -> None:
     talk.say("written", text, output=options.out, bytes=n_bytes, **told)
 
 
-def image_shape(typed: str) -> Any:
+def image_shape(typed: str, n_columns: int) -> Any:
     """``auto``, ``none``, or a height and a width such as ``28x28``."""
     if typed in ("auto", "none"):
         return "auto" if typed == "auto" else None
     sides = typed.lower().split("x")
-    if len(sides) != 2 or not all(side.isdecimal() and int(side) for side in sides):
-        raise UserError(
-            f"--image {typed}: it must be auto, none, or a height and a width such as 28x28."
-        )
-    return int(sides[0]), int(sides[1])
+    whole = len(sides) == 2 and all(side.isdecimal() and int(side) for side in sides)
+    refuse_if(not whole, f"--image {typed}: it must be auto, none, or a size such as 28x28.")
+    height, width = map(int, sides)
+    wrong = height * width != n_columns
+    refuse_if(wrong, f"--image {typed}: the modules see {n_columns} columns, and not the product.")
+    return height, width

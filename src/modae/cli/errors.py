@@ -7,20 +7,23 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import Any
 
+#: Exit codes: a bug in modae, a mistake of the user, the disk or a missing package, Ctrl-C, and a reader
+#: that went away (the code that a shell gives to a program that the signal SIGPIPE ended).
 BUG, MISTAKE, ENVIRONMENT, INTERRUPTED, CLOSED = 1, 2, 3, 130, 141
-"""Exit codes: a bug in modae, a mistake of the user, the disk or a missing package, Ctrl-C, and a reader
-that went away (the code that a shell gives to a program that the signal SIGPIPE ended)."""
-
-_STATE = {"debug": False}
 
 
 class UserError(Exception):
     """Something that the user can put right: the message names the cause and the remedy in one line."""
+
+
+def refuse_if(wrong: object, text: str) -> None:
+    """Say what is wrong, if it is."""
+    if wrong:
+        raise UserError(text)
 
 
 @contextmanager
@@ -38,33 +41,17 @@ def one_line(error: BaseException | str) -> str:
     return " ".join(str(error).split())
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The nearest known name, or the first few."""
-    from modae.utils.text import listed
-
-    known = list(known)
-    near = get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"there are {listed(known)}."
-
-
-def set_debug(asked: bool) -> None:
-    """Remember --debug; typer calls it before the command."""
-    _STATE["debug"] = asked
-
-
 @contextmanager
-def guard(as_json: bool = False) -> Iterator[None]:
+def guard(as_json: bool, debug: bool) -> Iterator[None]:
     """Run a command; whatever it raises becomes one line on stderr and an exit code."""
     import typer
 
     try:
         yield
         sys.stdout.flush()
-    except (typer.Exit, SystemExit, GeneratorExit):
-        raise
-    except BaseException as error:
+    except (Exception, KeyboardInterrupt) as error:
         code, text = _verdict(error)
-        if _STATE["debug"] and code != CLOSED:
+        if debug and code != CLOSED:
             traceback.print_exc()
         _tell(code, text, as_json)
         raise typer.Exit(code) from None
@@ -87,16 +74,13 @@ def _verdict(error: BaseException) -> tuple[int, str]:
         if type(error) is MemoryError and text:  # a sentence of the library, with its remedy
             return ENVIRONMENT, text
         what = f" ({text.rstrip('.')})" if text else ""
-        return (
-            ENVIRONMENT,
-            f"There is too little memory{what}: close other programs, or give fewer columns.",
-        )
+        remedy = "close other programs, or give fewer columns."
+        return ENVIRONMENT, f"There is too little memory{what}: {remedy}"
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return ENVIRONMENT, f"{where}{error.strerror or text.rstrip('.')}."
-    name = type(error).__name__
     advice = "Run again with --debug and report what it prints."
-    return BUG, f"this is a bug in modae: {name}: {text} {advice}"
+    return BUG, f"this is a bug in modae: {type(error).__name__}: {text} {advice}"
 
 
 def _tell(code: int, text: str, as_json: bool) -> None:
@@ -111,11 +95,9 @@ def _tell(code: int, text: str, as_json: bool) -> None:
 
 def run(app: Any, arguments: list[str] | None = None) -> int:
     """Run the application; mistakes in the options are one line too."""
-    _STATE["debug"] = False
     as_json = "--json" in (sys.argv[1:] if arguments is None else arguments)
     try:
-        code = app(arguments, standalone_mode=False, prog_name="modae")
-        return code if isinstance(code, int) else 0
+        return int(app(arguments, standalone_mode=False, prog_name="modae") or 0)
     except Exception as error:
         kind: Any = error
         if type(error).__name__ == "Abort":  # what becomes of Ctrl-C before a command begins

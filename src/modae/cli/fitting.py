@@ -1,34 +1,68 @@
-"""``modae fit`` and ``modae tune``: from a table to a model file."""
+"""``modae fit`` and ``modae tune``: from a table to a model file, judged beside plain PCA."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from importlib import import_module
 from shlex import quote
 from typing import Any
+from warnings import catch_warnings
 
 import numpy as np
-from sklearn.pipeline import Pipeline
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+from sklearn.pipeline import Pipeline, make_pipeline
 
-from modae.cli.errors import UserError, data_refused
-from modae.cli.models import NOTES, say_modules
+from modae.cli.errors import UserError, data_refused, one_line, refuse_if
+from modae.cli.models import say_modules, say_scores
 from modae.cli.tables import TypedTable, batch_rows, check_output, named_in_errors, open_table
 from modae.cli.talk import Talk, size
-from modae.cli.training import TrainingData, front_steps, scale_ratio, set_target, survey
-from modae.cli.tuning import cross_validated, make_member
+from modae.cli.training import TrainingData, front_steps, scale_ratio, set_target
 from modae.ensembles.classifier import ModularClassifier
+from modae.ensembles.classifier_cv import ModularClassifierCV
 from modae.ensembles.regressor import ModularRegressor
+from modae.ensembles.regressor_cv import ModularRegressorCV
 from modae.files.api import describe, save
+from modae.files.summary import NOTES
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.sources.batches import open_batches
 from modae.sources.source import ColumnSelection
-from modae.utils.text import counted, percent
+from modae.utils.text import counted, listed, percent
 
-CHOICES = {"task": ("auto", "classify", "regress"), "scale": ("auto", "standard", "none")}
+#: What a model file keeps of all that was said.
+KEPT = ("rows", "score", "baseline_score", "tuned_rows", "curve")
 
+#: Ratio of two standard deviations from which on columns are standardised.
 TOO_DIFFERENT = 10.0
-"""Ratio of two standard deviations from which on columns are standardised."""
+
+#: Rows on which a fit is cross-validated: enough for a percent, and quick.
+JUDGED_ROWS = 5000
+
+#: Rows on which candidates are compared; the chosen one is then fitted to all.
+TUNED_ROWS = 20_000
+
+MOST_FOLDS = 5
+
+#: Rows from which numbers are predicted: the neighbours that a member takes the mean of.
+FEWEST_ROWS = 5
+
+#: Members by the names of ``--estimator``: module, class, parameters. (There is no linear regressor: a
+#: mean of linear regressors on linear modules is one linear regression again.)
+MEMBERS = {
+    "classify": {
+        "knn": ("modae.ensembles.neighbors", "NearestNeighborClassifier", {}),
+        "logistic": ("sklearn.linear_model", "LogisticRegression", {"max_iter": 2000}),
+        "svm": ("sklearn.svm", "SVC", {}),
+        "tree": ("sklearn.tree", "DecisionTreeClassifier", {}),
+        "forest": ("sklearn.ensemble", "RandomForestClassifier", {"n_estimators": 50}),
+    },
+    "regress": {
+        "knn": ("sklearn.neighbors", "KNeighborsRegressor", {}),
+        "svm": ("sklearn.svm", "SVR", {}),
+        "tree": ("sklearn.tree", "DecisionTreeRegressor", {}),
+        "forest": ("sklearn.ensemble", "RandomForestRegressor", {"n_estimators": 50}),
+    },
+}
 
 
 def fit_command(options: Any, talk: Talk) -> None:
@@ -38,27 +72,22 @@ def fit_command(options: Any, talk: Talk) -> None:
     table = open_table(options.data, header=not options.no_header)
     columns = choose_columns(table, options)
     with talk.stage(f"Reading {table.label}") as advance:
-        found = survey(table, columns, options.impute, advance)
+        found = TrainingData(table, columns, options.impute, advance)
     if options.target is not None:
         set_target(found, options.target, options.task)
-    if found.n_rows < 2:
-        raise UserError(f"{table.label} has one row: there is nothing to learn from it.")
+    refuse_if(found.n_rows < 2, f"{table.label} has one row: there is nothing to learn from it.")
     prepare(found, options, talk)
     if sizes and sizes[-1] > found.width:
-        raise UserError(
-            f"--components {sizes[-1]}: there are {found.width} columns; give fewer, such as a third of "
-            "them."
-        )
-    with data_refused(table.label), warnings_noted(talk):
+        raise UserError(f"--components {sizes[-1]}: there are {found.width} columns: give fewer.")
+    with data_refused(table.label), catch_warnings(record=True, action="always") as caught:
         model = unfitted(found, options, sizes)
         if found.y is not None and (options.tune or not options.no_check):
             model = cross_validated(model, found, options, sizes, talk)
         if not hasattr(model, "n_features_in_"):
             fit(model, found, talk)
+    talk.note(*(one_line(str(each.message)) for each in caught))
     pipeline = Pipeline([*found.steps, ("modules" if found.y is None else "ensemble", model)])
-    kept = {"rows", "score", "baseline_score", "tuned_rows", "curve"}
-    notes = {key: value for key, value in talk.data.items() if key in kept}
-    notes["impute"] = options.impute
+    notes = {name: talk.data[name] for name in KEPT if name in talk.data} | {"impute": options.impute}
     if found.y is not None:
         notes |= {"target": options.target, "task": "classify" if found.classify else "regress"}
     setattr(pipeline, NOTES, notes)
@@ -70,53 +99,29 @@ def fit_command(options: Any, talk: Talk) -> None:
 def check_options(options: Any) -> list[int]:
     """Refuse what cannot work, with the remedy; the sizes of --components, none if it was not given."""
     check_output(options.out, (".modae",), (options.data,))
-    options.drop = list(options.drop or ())
     sizes = [text.strip() for text in (options.components or "").split(",") if options.components]
-    if not all(text.isdigit() and int(text) > 0 for text in sizes):
-        raise UserError(f"--components {options.components}: give a whole number from 1 on, such as 5.")
-    if len(sizes) > 1 and not options.tune:
-        raise UserError(
-            f"--components {options.components}: several sizes need --tune to choose from them."
-        )
-    if options.modules < 1:
-        raise UserError(f"--modules {options.modules}: there must be at least 1 (10 is a good start).")
-    if options.tune and options.diversity is not None:
-        raise UserError("--diversity and --tune: --tune chooses the diversity; leave one of them out.")
-    if options.diversity is not None and not 0.0 <= options.diversity <= 1.0:
-        raise UserError(f"--diversity {options.diversity:g}: it must be between 0 and 1.")
-    if options.tune and options.target is None:
-        raise UserError(
-            "--tune needs --target: diversity is chosen by how well the target is predicted."
-        )
-    check_seed_and_jobs(options)
-    for name, known in CHOICES.items():
-        if getattr(options, name) not in known:
-            raise UserError(f"--{name} {getattr(options, name)}: it must be one of {', '.join(known)}.")
-    if options.target is None and (options.task != "auto" or options.estimator != "knn"):
-        option = "--task" if options.task != "auto" else "--estimator"
-        raise UserError(f"{option} is for predictions: name the column to predict with --target.")
+    whole, typed = all(text.isdigit() and int(text) > 0 for text in sizes), options.components
+    refuse_if(not whole, f"--components {typed}: give a whole number from 1 on, such as 5.")
+    many = len(sizes) > 1 and not options.tune
+    refuse_if(many, f"--components {typed}: several sizes need --tune to choose from them.")
+    both = options.tune and options.diversity is not None
+    refuse_if(both, "--diversity and --tune: --tune chooses the diversity; leave one of them out.")
+    if options.target is None:
+        refuse_if(options.tune, "--tune needs --target: it chooses what predicts the target best.")
+        for option, usual in (("task", "auto"), ("estimator", "knn")):
+            given = getattr(options, option) != usual
+            refuse_if(given, f"--{option} is for predictions: name the column with --target.")
     return sorted({int(text) for text in sizes})
-
-
-def check_seed_and_jobs(options: Any) -> None:
-    """What all commands that draw and that use several cores take."""
-    if options.seed < 0 or options.seed >= 2**32:
-        raise UserError(f"--seed {options.seed}: it must be between 0 and 4294967295.")
-    if options.jobs == 0:
-        raise UserError("--jobs 0: give a number of cores, or -1 for all.")
 
 
 def choose_columns(table: TypedTable, options: Any) -> ColumnSelection:
     """Features, strings and target; what cannot be used is refused by name."""
-    target = options.target
+    target, features, strings = options.target, None, set()
     table.require("--drop", options.drop)
-    if not table.kinds:
-        table.find_target(target)
-        features, strings = None, set()
-    else:
-        table.require("--target", [] if target is None else [target])
-        if target in options.drop:
-            raise UserError(f"--target {target} and --drop {target}: leave one of them out.")
+    table.find_target(target)
+    if target in options.drop:
+        raise UserError(f"--target {target} and --drop {target}: leave one of them out.")
+    if table.kinds:
         if "" in table.kinds:
             table.notes.append("A column without a name (row numbers?) is left out.")
         features = tuple(name for name in table.kinds if name not in {target, "", *options.drop})
@@ -137,22 +142,18 @@ def unfitted(found: TrainingData, options: Any, sizes: list[int]) -> Any:
     if found.y is None:
         return extractor.set_params(random_state=options.seed)
     member = make_member(options.estimator, found.classify)
-    if options.tune and not found.classify:
-        raise UserError(
-            f"tuning needs classes, and {options.target!r} is a number: use fit with --diversity."
-        )
-    if not found.classify and found.n_rows < getattr(member, "n_neighbors", 0):
-        raise UserError(
-            f"--estimator {options.estimator}: a target of numbers needs at least {member.n_neighbors} "
-            f"rows, and there are {found.n_rows}: add rows, or use --estimator tree."
-        )
-    kind: Any = ModularClassifier if found.classify else ModularRegressor
-    return kind(extractor, member, n_jobs=options.jobs, random_state=options.seed)
+    ensemble: Any = ModularClassifier if found.classify else ModularRegressor
+    if not found.classify:
+        number, fewest = f"{options.target!r} is a number", getattr(member, "n_neighbors", 0)
+        refuse_if(options.tune, f"tuning needs classes, and {number}: use fit with --diversity.")
+        needs = f"--estimator {options.estimator} needs at least {fewest} rows, and there are"
+        refuse_if(found.n_rows < fewest, f"{needs} {found.n_rows}: add rows, or use --estimator tree.")
+    return ensemble(extractor, member, n_jobs=options.jobs, random_state=options.seed)
 
 
 def fit(model: Any, found: TrainingData, talk: Talk) -> None:
     """Fit to all rows after the steps: in memory where they fit, else batches that are read again."""
-    if found.is_whole:
+    if found.sample.share == 1.0:
         with talk.stage("Fitting"):
             model.fit(found.prepared(found.sample.rows), found.y)
         return
@@ -162,20 +163,9 @@ def fit(model: Any, found: TrainingData, talk: Talk) -> None:
         model.fit(rows, found.y)
 
 
-@contextmanager
-def warnings_noted(talk: Talk) -> Iterator[None]:
-    """What libraries warn of while they fit becomes a note."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for text in dict.fromkeys(" ".join(str(each.message).split()) for each in caught):
-        talk.note(text)
-
-
 def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
     """Fit the steps before the modules; say what the table is, and what becomes of its columns."""
-    table, features = found.table, found.columns.features
-    n_columns = table.width(options.target) if features is None else len(features)
+    table, n_columns = found.table, found.sample.rows.shape[1]
     sizes = f"{counted(found.n_rows, 'row')}, {counted(n_columns, 'column')}"
     facts = {"data": table.label, "rows": found.n_rows, "columns": n_columns}
     talk.say("read", f"{table.label}: {sizes}.", **facts)
@@ -207,8 +197,7 @@ def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
     if options.impute:
         missing = found.n_missing
         talk.say("imputed", f"{counted(missing, 'missing value')}, by the median.", imputed=missing)
-    for note in table.notes:
-        talk.note(note)
+    talk.note(*table.notes)
 
 
 def say_saved(model: Any, found: TrainingData, options: Any, talk: Talk) -> None:
@@ -231,3 +220,96 @@ def say_saved(model: Any, found: TrainingData, options: Any, talk: Talk) -> None
             talk.next(f"modae tune {data} --target {quote(options.target)} -o {out}{same}")
     if options.data != "-":
         talk.next(f"modae report {out} {data} -o report.html")
+
+
+def make_member(name: str, classify: bool) -> Any:
+    """A new member for the ensemble."""
+    known = MEMBERS["classify" if classify else "regress"]
+    what = "classes" if classify else "numbers"
+    refuse_if(name not in known, f"--estimator {name}: for {what} it must be one of {', '.join(known)}.")
+    module, kind, params = known[name]
+    return getattr(import_module(module), kind)(**params)
+
+
+def make_splits(y: np.ndarray, classify: bool, seed: int) -> Any:
+    """Five folds, fewer if a class is rare; None if one has a single row, or if rows are too few."""
+    if not classify:
+        n_folds = min(MOST_FOLDS, len(y) // 2)
+        enough = n_folds > 1 and len(y) - -(-len(y) // n_folds) >= FEWEST_ROWS
+        return KFold(n_folds, shuffle=True, random_state=seed) if enough else None
+    n_folds = min(MOST_FOLDS, int(np.unique(y, return_counts=True)[1].min()))
+    return StratifiedKFold(n_folds, shuffle=True, random_state=seed) if n_folds > 1 else None
+
+
+def cross_validated(model: Any, found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> Any:
+    """The ensemble as it was, or tuned; how good it is beside plain PCA on the same folds is said.
+
+    A model that saw all rows while it was chosen comes back fitted.
+    """
+    X, y = found.some_rows(TUNED_ROWS if options.tune else JUDGED_ROWS, options.seed)
+    splits = make_splits(y, found.classify, options.seed)
+    if splits is None and not options.tune:
+        why = "a class has one row only" if found.classify else "there are too few rows"
+        talk.note(f"Not cross-validated: {why}.")
+        return model
+    if splits is None:
+        labels, counts = np.unique(y, return_counts=True)
+        rare = listed(labels[counts < 2])
+        raise UserError(f"class {rare} of {options.target!r} has one row; tuning needs two.")
+    if options.tune and not sizes:  # an eighth, a quarter and a half of the columns: at most 5, 10, 20
+        width = X.shape[1]
+        sizes = sorted({max(1, min(most, width // part)) for part, most in ((8, 5), (4, 10), (2, 20))})
+    sizes = sizes or [model.extractor.n_components]
+    search_class: Any = ModularClassifierCV if found.classify else ModularRegressorCV
+    search = search_class(
+        model.extractor,
+        model.estimator,
+        diversities=None if options.tune else [model.extractor.diversity],
+        n_components=sizes,
+        cv=splits,
+        scale=False,
+        n_jobs=options.jobs,
+        random_state=options.seed,
+    )
+    n_folds, scores = splits.get_n_splits(), {}
+    trying = f"Trying {11 * len(sizes)} candidates on {n_folds} folds"
+    with talk.stage(trying if options.tune else "Cross-validating"):
+        search.fit(X, y)
+        for size in sizes:
+            n_axes = min(size, X.shape[0] - X.shape[0] // n_folds - 1, X.shape[1])
+            plain = make_pipeline(PCA(max(n_axes, 1), random_state=0), clone(model.estimator))
+            with np.errstate(invalid="ignore"):  # columns that do not vary have no shares of variance
+                scores[size] = cross_val_score(plain, X, y, cv=splits, error_score="raise").mean()
+    if options.tune:
+        say_tried(search, sizes, X.shape[0], found.n_rows, talk)
+        talk.data["tuned_rows"] = X.shape[0]
+    width = max(scores, key=lambda size: scores[size])
+    text = f"in {n_folds} folds; plain PCA to {width} components and one {options.estimator}"
+    chosen = " (Both were chosen by these folds, so both are a little optimistic.)"
+    both = float(search.best_score_), float(scores[width])
+    say_scores(*both, found.classify, text, talk, chosen if options.tune else "")
+    best = search.best_estimator_
+    return best if X.shape[0] == found.n_rows else clone(best)
+
+
+def say_tried(search: Any, sizes: list[int], n_rows: int, all_rows: int, talk: Talk) -> None:
+    """The errors of the vote and of one member at each diversity, and which was chosen."""
+    results, best = search.cv_results_, search.best_index_
+    params, scores = results["params"], results["mean_test_score"]
+    winner = params[best]
+    some = "" if n_rows == all_rows else f", on {n_rows:,} of the {all_rows:,} rows"
+    tried = f"11 diversities with {', '.join(map(str, sizes))} components, {search.n_splits_} folds"
+    curve, lines = [], [f" {'diversity':>9}  {'the vote':>9}  {'one member':>10}"]
+    for place, each in enumerate(params):
+        vote, member = (float(results[f"mean_{who}_error"][place]) for who in ("ensemble", "individual"))
+        diversity, size = float(each["diversity"]), int(each["n_components"])
+        curve.append({"diversity": diversity, "components": size, "error": vote, "member_error": member})
+        if size == winner["n_components"]:
+            mark = "  <- chosen" if place == best else ""
+            lines.append(f" {diversity:>9.1f}  {percent(vote):>9}  {percent(member):>10}{mark}")
+    talk.say("tried", f"{tried}{some}. Wrong:")
+    talk.say("", "\n".join(lines), curve=curve)
+    near = int(np.sum(scores >= scores[best] - results["se_test_score"][best]))
+    others = f"; {counted(near - 1, 'other')} within one standard error" if near > 1 else ""
+    chosen = f"diversity {winner['diversity']:g} with {counted(winner['n_components'], 'component')}"
+    talk.say("chosen", f"{chosen}: the fewest errors of {len(scores)} candidates{others}.")

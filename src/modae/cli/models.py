@@ -9,17 +9,18 @@ from typing import Any
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 
-from modae.cli.errors import UserError, one_line
-from modae.cli.tables import TypedTable, check_output
+from modae.cli.errors import UserError, one_line, refuse_if
+from modae.cli.tables import TypedTable, check_is_file, check_output
 from modae.cli.talk import Talk, size
 from modae.cli.training import CATEGORIES
 from modae.ensembles.parts import take_apart
 from modae.files.api import describe, load
+from modae.files.summary import NOTES
 from modae.sources.source import ColumnSelection
 from modae.utils.text import bounded_loss, closeness, counted, listed, percent
 
-NOTES = "table_"
-"""Attribute of a Pipeline with what only the command line knows: the target's name, how many rows."""
+#: What to do with a checkpoint.
+GO_ON = "call modae.fit_stream with the same source and checkpoint, in Python."
 
 
 class ModelFile:
@@ -31,13 +32,12 @@ class ModelFile:
     """
 
     def __init__(self, path: str) -> None:
-        _check_is_file(path)
+        check_is_file(path)
         self.path, self.estimator = path, load(path)
         if type(self.estimator).__name__ == "StreamCheckpoint":
             raise UserError(
                 f"{path} is the checkpoint of a fit that has not ended ({self.estimator.n_rows:,} rows "
-                "so far), not a model: call modae.fit_stream with the same source and checkpoint in "
-                "Python to go on."
+                f"so far), not a model: to go on, {GO_ON}"
             )
         try:
             self.parts = take_apart(self.estimator)
@@ -62,13 +62,11 @@ class ModelFile:
 
     def framed(self, rows: Any) -> Any:
         """Rows of a table with names if the model was fitted to names, and without if not."""
-        if self.names is None and hasattr(rows, "columns"):
-            return rows.to_numpy()
-        if self.names is not None and not hasattr(rows, "columns"):
-            import pandas as pd
+        if self.names is None:
+            return rows.to_numpy() if hasattr(rows, "columns") else rows
+        import pandas as pd
 
-            return pd.DataFrame(rows, columns=list(self.names))
-        return rows
+        return pd.DataFrame(rows, columns=list(self.names))
 
     def columns_in(
         self, table: TypedTable, *, keep: Any = (), target: str | None = None, hint: str = ""
@@ -78,9 +76,9 @@ class ModelFile:
         The classes decide whether the target is read as strings, not what new rows have.
         """
         table.require("--keep", keep)
+        table.find_target(target)
         names, notes, others = self.names, [], {self.target, target, *keep}
         if not table.kinds or names is None:
-            table.find_target(None if table.kinds else target)
             names = tuple(name for name in table.kinds if name not in others)
             width = len(names) if table.kinds else table.width(target)
             fitted = int(self.first.n_features_in_)
@@ -95,11 +93,8 @@ class ModelFile:
             in_order = "The columns have no names; they were taken in order."
             return ColumnSelection(target=target), [in_order] if self.names else []
         missing = [name for name in names if name not in table.kinds]
-        if missing:
-            raise UserError(
-                f"{table.label} lacks {listed(missing)}, which {self.path} was fitted to: add or rename "
-                "it."
-            )
+        lacks = f"{table.label} lacks {listed(missing)}, which {self.path} was fitted to"
+        refuse_if(missing, f"{lacks}: add or rename it.")
         ignored = [name for name in table.kinds if name not in {*names, *others}]
         if ignored:
             notes.append(f"Not used: {listed(ignored)}.")
@@ -116,13 +111,6 @@ class ModelFile:
         if target is not None and (self.has_string_classes or table.kinds[target] != "number"):
             strings.add(target)
         return ColumnSelection(names, target, kept=tuple(keep), strings=frozenset(strings)), notes
-
-
-def _check_is_file(path: str) -> None:
-    if not Path(path).exists():
-        raise UserError(f"{path}: there is no such file.")
-    if Path(path).is_dir():
-        raise UserError(f"{path} is a folder, not a model.")
 
 
 def export_command(options: Any, talk: Talk) -> None:
@@ -150,7 +138,7 @@ def export_command(options: Any, talk: Talk) -> None:
 def info_command(options: Any, talk: Talk) -> None:
     """``modae info``: class, sizes, certificate, columns, target, versions. Only the header is read."""
     path = options.model
-    _check_is_file(path)
+    check_is_file(path)
     told = describe(path)
     summary = told["summary"]
     about = {name: value for name, value in told.items() if name not in ("notes", "summary")}
@@ -159,7 +147,7 @@ def info_command(options: Any, talk: Talk) -> None:
         rows = summary.get("model", {}).get("rows")
         so_far = "" if rows is None else f", {counted(rows, 'row')} so far"
         talk.say("checkpoint", f"a fit of fit_stream that has not ended{so_far}.", rows=rows)
-        talk.say("go on", "modae.fit_stream with the same source and checkpoint, in Python.")
+        talk.say("go on", GO_ON)
     elif not summary.get("fitted", True):
         raise UserError(f"{path}: this model is not fitted: fit it, and save it again.")
     else:
@@ -187,10 +175,17 @@ def say_table(summary: dict[str, Any], talk: Talk) -> None:
     kind = "a number" if classes is None else f"{counted(len(classes), 'class')}: {listed(classes)}"
     talk.say("target", f"{target or 'without a name'}, {kind}.", target=target, classes=classes)
     if {"score", "baseline_score"} <= set(notes):
-        scores = {name: notes[name] for name in ("score", "baseline_score")}
-        ours, plain = (f"R2 {x:.3f}" if classes is None else percent(x) for x in scores.values())
-        text = f"{ours} when it was fitted; plain PCA and one member: {plain}."
-        talk.say("fit" if classes is None else "accuracy", text, **scores)
+        text = "when it was fitted; plain PCA and one member"
+        say_scores(notes["score"], notes["baseline_score"], classes is not None, text, talk)
+
+
+def say_scores(
+    score: float, baseline: float, classify: bool, text: str, talk: Talk, more: str = ""
+) -> None:
+    """How good an ensemble is, and plain PCA beside it."""
+    ours, plain = (percent(each) if classify else f"R2 {each:.3f}" for each in (score, baseline))
+    label = "accuracy" if classify else "fit"
+    talk.say(label, f"{ours} {text}: {plain}.{more}", score=score, baseline_score=baseline)
 
 
 def say_modules(model: dict[str, Any], talk: Talk) -> None:
@@ -199,10 +194,8 @@ def say_modules(model: dict[str, Any], talk: Talk) -> None:
     The numbers are those in the header of a file.
     """
     if {"modules", "components"} <= set(model):
-        sizes: dict[str, Any] = {
-            name: model.get(name) for name in ("modules", "components", "diversity")
-        }
-        text = f"{sizes['modules']} modules of {counted(sizes['components'], 'component')}"
+        sizes = {name: model.get(name) for name in ("modules", "components", "diversity")}
+        text = f"{model['modules']} modules of {counted(model['components'], 'component')}"
         text += "" if sizes["diversity"] is None else f", diversity {sizes['diversity']:g}"
         text += f", a {model['member']} on each" if model.get("member") else ""
         talk.say("model", f"{text}.", **sizes)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import NamedTemporaryFile
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from modae.cli.errors import UserError, data_refused, did_you_mean
+from modae.cli.errors import UserError, data_refused, refuse_if
 from modae.sources.batches import Batches, open_batches
 from modae.sources.frames import as_numpy
 from modae.sources.opening import ENDINGS, ending_of, npy_rows, npz_arrays, path_source
@@ -25,11 +26,11 @@ from modae.sources.writers import Write, csv_writer, open_writer
 from modae.utils.atomic import LITTER_PREFIX
 from modae.utils.text import listed
 
+#: About as much as one batch of numbers takes.
 BATCH_BYTES = 8 * 2**20
-"""About as much as one batch of numbers takes."""
 
+#: Temporary files that live as long as the process.
 _KEPT: list[Any] = []
-"""Temporary files that live as long as the process."""
 
 
 @dataclass(eq=False)
@@ -57,8 +58,9 @@ class TypedTable:
             raise UserError(f"{option}: the columns of {self.label} have no names: leave it out.")
         for name in names:
             if name not in self.kinds:
-                near = did_you_mean(name, self.kinds)
-                raise UserError(f"{option} {name}: {self.label} has no such column; {near}")
+                near = get_close_matches(name, self.kinds, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"there are {listed(self.kinds)}."
+                raise UserError(f"{option} {name}: {self.label} has no such column; {hint}")
 
     def refuse_strings(self, names: Sequence[str], remedy: str = "") -> None:
         """Refuse columns that are no numbers, and show a value: it may be a slip of the pen."""
@@ -68,11 +70,9 @@ class TypedTable:
             return
         name, kind, where = wrong[0], self.kinds[wrong[0]], ""
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        drop = f"leave it out with --drop {name!r}"
-        if kind == "other":
-            remedy = remedy or drop
-        else:
-            remedy = remedy or f"correct it, make it numbers with --encode, or {drop}"
+        encode = "" if kind == "other" else "correct it, make it numbers with --encode, or "
+        remedy = remedy or f"{encode}leave it out with --drop {name!r}"
+        if kind != "other":
             shown = next(self.read(ColumnSelection((name,), strings=frozenset([name])))).rows[name]
             slips = [row for row, value in enumerate(shown) if value and not is_number(value)]
             if slips:
@@ -81,7 +81,7 @@ class TypedTable:
                 where += " (decimals need a point)" if is_number(value.replace(",", ".", 1)) else ""
         raise UserError(f"{self.label}: column {name!r}{more} has {kinds[kind]}{where}: {remedy}.")
 
-    def width(self, target: str | None = None) -> int:
+    def width(self, target: str | None) -> int:
         """Number of columns beside a target that is one of them."""
         is_column = target is not None and target not in self.labels
         return int(self.source.width if self.kinds else self.source.shape[1]) - is_column
@@ -126,27 +126,28 @@ class TypedTable:
             yield replace(batch, target=None if labels is None else labels[batch.start : batch.stop])
 
     def find_target(self, name: str | None) -> tuple[np.ndarray | None, int | None]:
-        """Labels beside a matrix, or those in one of its columns and the index of it."""
-        if name is None:
+        """Labels beside a matrix, or those in one of its columns and the index of it.
+
+        Columns with names are found when they are read; here one that is not there is refused.
+        """
+        if name is None or self.kinds:
+            self.require("--target", [] if name is None else [name])
             return None, None
-        n_rows, n_columns = self.source.shape
+        (n_rows, n_columns), typed = self.source.shape, f"--target {name}"
         if name in self.labels:
-            if len(self.labels[name]) != n_rows:
-                count = len(self.labels[name])
-                raise UserError(
-                    f"--target {name}: {count} labels for the {n_rows} rows of {self.label}."
-                )
+            count = len(self.labels[name])
+            refuse_if(count != n_rows, f"{typed}: {count} labels for the {n_rows} rows of {self.label}.")
             return self.labels[name], None
-        if not isinstance(self.source, np.ndarray):
-            raise UserError(
-                f"--target {name}: {self.label} is sparse, and a sparse table takes no target: fit it "
-                "without, or save the labels beside a dense matrix."
-            )
-        if not name.lstrip("-").isdigit():
-            known = f"one of {listed(self.labels)}" if self.labels else "the index of a column"
-            raise UserError(f"--target {name}: for {self.label} it must be {known}.")
-        if not -n_columns <= int(name) < n_columns:
-            raise UserError(f"--target {name}: {self.label} has columns 0 to {n_columns - 1} (or -1).")
+        refuse_if(
+            not isinstance(self.source, np.ndarray),
+            f"{typed}: {self.label} is sparse, and a sparse table takes no target: fit it without, or "
+            "save the labels beside a dense matrix.",
+        )
+        known = f"one of {listed(self.labels)}" if self.labels else "the index of a column"
+        is_index = name.lstrip("-").isdigit()
+        refuse_if(not is_index, f"{typed}: for {self.label} it must be {known}.")
+        is_there = -n_columns <= int(name) < n_columns
+        refuse_if(not is_there, f"{typed}: {self.label} has columns 0 to {n_columns - 1} (or -1).")
         column = int(name) % n_columns
         return np.asarray(self.source[:, column]), column
 
@@ -156,18 +157,18 @@ def batch_rows(n_columns: int) -> int:
     return max(1, BATCH_BYTES // (8 * max(1, n_columns)))
 
 
+def check_is_file(path: str | Path) -> None:
+    """Refuse what cannot be read."""
+    refuse_if(not Path(path).exists(), f"{path}: there is no such file.")
+    refuse_if(Path(path).is_dir(), f"{path} is a folder: give one file.")
+
+
 def open_table(typed: str, *, header: bool = True) -> TypedTable:
     """The table with this path; ``-`` is a CSV on standard input, copied to a file to be read twice."""
     path, label = (_standard_input(), "standard input") if typed == "-" else (Path(typed), typed)
-    if not path.exists():
-        raise UserError(f"{label}: there is no such file.")
-    if path.is_dir():
-        raise UserError(f"{label} is a folder: give one file of it.")
+    check_is_file(path)
     ending, known = ending_of(path), (*ENDINGS, ".npz")
-    if ending not in known:
-        raise UserError(
-            f"{path}: the ending {path.suffix!r} is not known; use one of {', '.join(known)}."
-        )
+    refuse_if(ending not in known, f"{path}: it must end in one of {', '.join(known)}.")
     with data_refused(label):
         if ending in (".npy", ".npz"):
             rows, labels = npz_arrays(path) if ending == ".npz" else (npy_rows(path), {})
@@ -187,19 +188,15 @@ def open_table(typed: str, *, header: bool = True) -> TypedTable:
 def _check_header(table: TypedTable) -> None:
     """A first line with numbers is a row, if they are not whole; whole ones may be years."""
     numbers = [name for name in table.kinds if is_number(name)]
-    if len(numbers) == len(table.kinds):
-        raise UserError(f"{table.label}: the first line holds numbers, not names: use --no-header.")
-    broken = [name for name in numbers if not name.strip().lstrip("+-").isdigit()]
-    if broken:
-        raise UserError(
-            f"{table.label}: the first line holds {broken[0]!r}, a number and not a name: use "
-            "--no-header, or rename that column."
-        )
+    first_line = f"{table.label}: the first line holds"
+    only_numbers = len(numbers) == len(table.kinds)
+    refuse_if(only_numbers, f"{first_line} numbers, not names: use --no-header.")
+    for name in numbers:
+        whole = name.strip().lstrip("+-").isdigit()
+        refuse_if(not whole, f"{first_line} {name!r}, a number: use --no-header, or rename that column.")
     if numbers:
-        table.notes.append(
-            f"The first line was taken for names, {listed(numbers, 2)} too: if it is a row, use "
-            "--no-header."
-        )
+        names = f"The first line was taken for names, {listed(numbers, 2)} too"
+        table.notes.append(f"{names}: if it is a row, use --no-header.")
 
 
 def is_number(text: str) -> bool:
@@ -211,8 +208,7 @@ def is_number(text: str) -> bool:
 
 
 def _standard_input() -> Path:
-    if sys.stdin.isatty():
-        raise UserError("- reads a CSV from a pipe, as in 'cat table.csv | modae fit - -o model.modae'.")
+    refuse_if(sys.stdin.isatty(), "- reads a CSV from a pipe, as in 'cat table.csv | modae fit - ...'.")
     file = NamedTemporaryFile(prefix="modae-", suffix=".csv")  # noqa: SIM115  (read later, more than once)
     _KEPT.append(file)
     copyfileobj(sys.stdin.buffer, file)

@@ -17,8 +17,8 @@ from rich.text import Text
 WIDTH = 80
 INDENT = 13
 
+#: A number of bytes that people can read.
 size = partial(decimal, precision=0)
-"""A number of bytes that people can read."""
 
 
 class Talk:
@@ -42,11 +42,12 @@ class Talk:
         self.lines.append((label, text))
         self.data.update(data)
 
-    def note(self, text: str) -> None:
-        """Something to know, said once."""
-        if text not in self.data.setdefault("notes", []):
-            self.data["notes"].append(text)
-            self.lines.append(("note", text))
+    def note(self, *texts: str) -> None:
+        """Things to know, each said once."""
+        for text in texts:
+            if text not in self.data.setdefault("notes", []):
+                self.data["notes"].append(text)
+                self.lines.append(("note", text))
 
     def next(self, command: str) -> None:
         """A command that makes sense now."""
@@ -62,13 +63,10 @@ class Talk:
                 plain(self.errors, f"{text} ...")
             yield lambda rows: None
             return
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TimeElapsedColumn
 
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(30))
-        rows_done = TextColumn("{task.completed:,} rows")
-        with Progress(
-            *columns, rows_done, TimeElapsedColumn(), console=self.errors, transient=True
-        ) as bar:
+        words = ("{task.description}", BarColumn(30), "{task.completed:,} rows", TimeElapsedColumn())
+        with Progress(SpinnerColumn(), *words, console=self.errors, transient=True) as bar:
             task = bar.add_task(text, total=total)
             yield lambda rows: bar.advance(task, rows)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from modae.cli.errors import UserError
+from modae.cli.errors import UserError, refuse_if
 from modae.cli.tables import TypedTable
 from modae.data.validation import take_rows
 from modae.ensembles.votes import stratified
@@ -26,17 +25,17 @@ from modae.sources.frames import joined, missing_in
 from modae.sources.source import Batch, ColumnSelection
 from modae.utils.text import listed
 
+#: Bytes of rows up to which a table is kept in memory; larger ones are read twice.
 IN_MEMORY = 128 * 2**20
-"""Bytes of rows up to which a table is kept in memory; larger ones are read twice."""
 
+#: More different strings than this in one column are taken for an id.
 MOST_CATEGORIES = 1000
-"""More different strings than this in one column are taken for an id."""
 
+#: Whole numbers with more different values than this are a quantity, unless --task says otherwise.
 MOST_CLASSES = 50
-"""Whole numbers with more different values than this are a quantity, unless --task says otherwise."""
 
+#: The name of the part that encodes; a model is asked for it to know which columns are strings.
 CATEGORIES = "categories"
-"""The name of the part that encodes; a model is asked for it to know which columns are strings."""
 
 
 class Sample:
@@ -46,29 +45,29 @@ class Sample:
     many, ``share`` is halved. So each row has the same chance, whatever the batches are.
     """
 
-    def __init__(self, limit: int | None = None) -> None:
-        self.limit, self.share = IN_MEMORY if limit is None else limit, 1.0
+    def __init__(self, limit: int) -> None:
+        self.limit, self.share, self._bytes = limit, 1.0, 0
         self._parts: list[tuple[np.ndarray, np.ndarray, Any]] = []
-        self._bytes = 0
         self._rng = np.random.default_rng(0)
 
     def add(self, rows: Any, start: int) -> None:
         """Take the next rows; ``start`` is the index of the first one."""
         places = np.arange(start, start + rows.shape[0])
-        waiting = [(places, self._rng.random(len(places)), rows)]
-        while waiting:
-            for places, draws, part in waiting:
-                kept = draws < self.share
-                if not kept.all():  # a copy, so that the memory of the others is freed
-                    places, draws, part = places[kept], draws[kept], part[kept]
-                if len(places):
-                    self._parts.append((places, draws, part))
-                    self._bytes += _bytes(part)
-            waiting = []
-            if self._bytes > self.limit and len(self.places) > 1:
-                self.limit = self.limit // 4 if self.share == 1.0 else self.limit
-                self.share /= 2
-                waiting, self._parts, self._bytes = self._parts, [], 0
+        self._keep(places, self._rng.random(len(places)), rows)
+        while self._bytes > self.limit and len(self.places) > 1:
+            self.limit = self.limit // 4 if self.share == 1.0 else self.limit
+            self.share /= 2
+            parts, self._parts, self._bytes = self._parts, [], 0
+            for part in parts:
+                self._keep(*part)
+
+    def _keep(self, places: np.ndarray, draws: np.ndarray, rows: Any) -> None:
+        kept = draws < self.share
+        if not kept.all():  # a copy, so that the memory of the others is freed
+            places, draws, rows = places[kept], draws[kept], rows[kept]
+        if len(places):
+            self._parts.append((places, draws, rows))
+            self._bytes += _bytes(rows)
 
     @property
     def places(self) -> np.ndarray:
@@ -100,30 +99,66 @@ def _joined(parts: Any) -> Any:
     return pd.concat(parts, ignore_index=True)
 
 
-@dataclass(eq=False)
 class TrainingData:
     """What is known of a table after one pass, and its rows: in memory, or batch by batch.
 
     ``scaler`` has the means and deviations of the columns of numbers (missing values left out),
     ``categories`` the strings of each column of strings, ``y`` the targets of all rows, ``steps`` what
-    happens to rows before they reach the modules.
+    happens to rows before they reach the modules. Missing values are refused, with the remedy, unless
+    they will be filled.
     """
 
-    table: TypedTable
-    columns: ColumnSelection
-    scaler: StandardScaler
-    n_rows: int = 0
-    n_missing: int = 0
-    categories: dict[str, set[str]] = field(default_factory=dict)
-    sample: Sample = field(default_factory=Sample)
-    y: Any = None
-    classify: bool = False
-    steps: list[tuple[str, Any]] = field(default_factory=list)
+    def __init__(
+        self,
+        table: TypedTable,
+        columns: ColumnSelection,
+        fills: bool,
+        advance: Callable[[int], None] = lambda rows: None,
+        remedy: str = "fill it, or use --impute",
+    ) -> None:
+        self.table, self.columns, self.sample = table, columns, Sample(IN_MEMORY)
+        self.scaler = StandardScaler(with_mean=not issparse(table.source))
+        self.n_rows, self.n_missing, self.classify, targets = 0, 0, False, []
+        strings = [name for name in columns.features or () if name in columns.strings]
+        self.categories: dict[str, set[str]] = {name: set() for name in strings}
+        self.steps: list[tuple[str, Any]] = []
+        for batch in table.read(columns):
+            self.n_missing += count_missing(table, batch, fills, remedy)
+            for name, known in self.categories.items():
+                known.update(batch.rows[name].dropna())
+                if len(known) > MOST_CATEGORIES:
+                    raise UserError(
+                        f"{table.label}: column {name!r} has more than {MOST_CATEGORIES:,} different "
+                        f"strings: if it is an id, leave it out with --drop {name!r}."
+                    )
+            numbers = batch.rows.drop(columns=strings) if strings else batch.rows
+            if numbers.shape[1]:
+                with np.errstate(invalid="ignore", over="ignore"):  # looked at when all rows were read
+                    self.scaler.partial_fit(numbers)
+            targets.append(batch.target)
+            self.sample.add(batch.rows, self.n_rows)
+            self.n_rows += len(batch)
+            advance(len(batch))
+        refuse_if(self.n_rows == 0, f"{table.label} has no rows.")
+        self.y: Any = None if columns.target is None else np.concatenate(targets)
+        self._check_variances()
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the sample has every row."""
-        return self.sample.share == 1.0
+    def _check_variances(self) -> None:
+        """Every column has values, and a variance."""
+        variances = getattr(self.scaler, "var_", np.zeros(0))
+        seen = np.broadcast_to(getattr(self.scaler, "n_samples_seen_", 0), variances.shape)
+        names = getattr(self.scaler, "feature_names_in_", np.arange(len(variances)))
+        huge, empty = names[~np.isfinite(variances) & (seen > 0)], names[np.isnan(variances)]
+        if len(huge):
+            raise UserError(
+                f"{self.table.label}: column {str(huge[0])!r} has numbers whose squares are too large "
+                "for a computer (beyond 1e150): correct or rescale them."
+            )
+        if len(empty):
+            raise UserError(
+                f"{self.table.label}: no row has a value in {listed(empty)}: leave it out with --drop "
+                f"{empty[0]}."
+            )
 
     @property
     def width(self) -> int:
@@ -152,43 +187,6 @@ class TrainingData:
             advance(len(batch))
 
 
-def survey(
-    table: TypedTable,
-    columns: ColumnSelection,
-    fills: bool,
-    advance: Callable[[int], None] = lambda rows: None,
-    remedy: str = "fill it, or use --impute",
-) -> TrainingData:
-    """Read the table once; missing values are refused, with the remedy, unless they will be filled."""
-    found = TrainingData(table, columns, StandardScaler(with_mean=not issparse(table.source)))
-    targets = []
-    categories = [name for name in columns.features or () if name in columns.strings]
-    for batch in table.read(columns):
-        found.n_missing += count_missing(table, batch, fills, remedy)
-        for name in categories:
-            known = found.categories.setdefault(name, set())
-            known.update(batch.rows[name].dropna())
-            if len(known) > MOST_CATEGORIES:
-                raise UserError(
-                    f"{table.label}: column {name!r} has more than {MOST_CATEGORIES:,} different "
-                    f"strings: if it is an id, leave it out with --drop {name!r}."
-                )
-        numbers = batch.rows.drop(columns=categories) if categories else batch.rows
-        if numbers.shape[1]:
-            with np.errstate(invalid="ignore", over="ignore"):  # looked at when all rows were read
-                found.scaler.partial_fit(numbers)
-        if batch.target is not None:
-            targets.append(batch.target)
-        found.sample.add(batch.rows, found.n_rows)
-        found.n_rows += len(batch)
-        advance(len(batch))
-    if found.n_rows == 0:
-        raise UserError(f"{table.label} has no rows.")
-    found.y = np.concatenate(targets) if targets else None
-    _check_variances(found)
-    return found
-
-
 def count_missing(table: TypedTable, batch: Batch, fills: bool, remedy: str = "correct it") -> int:
     """How many values are missing; they are refused unless ``fills``, and infinite ones always."""
     if issparse(batch.rows):
@@ -210,25 +208,6 @@ def count_missing(table: TypedTable, batch: Batch, fills: bool, remedy: str = "c
     return int(missing.sum())
 
 
-def _check_variances(found: TrainingData) -> None:
-    """Every column has values, and a variance."""
-    variances = getattr(found.scaler, "var_", np.zeros(0))
-    seen = np.broadcast_to(getattr(found.scaler, "n_samples_seen_", 0), variances.shape)
-    names = getattr(found.scaler, "feature_names_in_", np.arange(len(variances)))
-    huge = names[~np.isfinite(variances) & (seen > 0)]
-    if len(huge):
-        raise UserError(
-            f"{found.table.label}: column {str(huge[0])!r} has numbers whose squares are too large for "
-            "a computer (beyond 1e150): correct or rescale them."
-        )
-    empty = names[np.isnan(variances)]
-    if len(empty):
-        raise UserError(
-            f"{found.table.label}: no row has a value in {listed(empty)}: leave it out with --drop "
-            f"{empty[0]}."
-        )
-
-
 def set_target(found: TrainingData, name: str, task: str) -> None:
     """What the target means, classes or numbers, checked: none missing, at least two classes."""
     table, target = found.table, f"{found.table.label}: the target {name!r}"
@@ -238,8 +217,7 @@ def set_target(found: TrainingData, name: str, task: str) -> None:
     labels = as_labels(found.y)
     strings, whole = labels.dtype.kind == "U", labels.dtype.kind in "iu"
     if task == "regress" and strings:
-        example = str(labels[0])
-        raise UserError(f"--task regress: the target {name!r} has strings, such as {example!r}.")
+        raise UserError(f"--task regress: the target {name!r} has strings, such as {str(labels[0])!r}.")
     classes = np.unique(labels)
     few = strings or (whole and len(classes) <= MOST_CLASSES)
     found.classify = task == "classify" or (task == "auto" and few)

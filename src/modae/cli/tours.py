@@ -1,0 +1,167 @@
+"""``modae demo`` and ``modae reproduce``: a tuned ensemble on digits, and the claims of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Column, Table
+from sklearn.decomposition import PCA
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+
+from modae.cli.errors import UserError
+from modae.cli.fitting import say_tried
+from modae.cli.models import say_modules
+from modae.cli.tables import check_output
+from modae.cli.talk import Talk, plain
+from modae.datasets import load_benchmark
+from modae.display import AllocationDisplay, DiversityPathDisplay, ReconstructionDisplay
+from modae.display.style import pyplot
+from modae.ensembles.classifier import ModularClassifier
+from modae.ensembles.classifier_cv import ModularClassifierCV
+from modae.ensembles.neighbors import NearestNeighborClassifier
+from modae.files.summary import model_summary
+from modae.linear.autoencoder import LinearModularAutoencoder
+from modae.linear.bagging import BaggingAutoencoder
+from modae.report.api import build
+from modae.report.page import require_plotly
+from modae.reproduction.page import make_page
+from modae.reproduction.run import DIFFERS, PARTS, REPRODUCED, Setting, Verdict, counts, reproduce
+from modae.utils.atomic import atomic_write
+from modae.utils.text import percent
+
+N_TRAIN, N_TEST = 2000, 2000
+
+COLOURS = {REPRODUCED: "green", DIFFERS: "yellow"}
+
+#: Tables that parts wrote, shown before the verdicts.
+PRINTED = ("table1.txt", "figure2.txt")
+
+
+def demo_command(options: Any, talk: Talk) -> None:
+    """Tune on digits, compare with what the ensemble is better than, draw."""
+    pyplot()  # without which there would be no pictures after the work
+    require_plotly()
+    X, y = load_benchmark("basic", N_TRAIN + N_TEST, random_state=0, return_X_y=True)
+    out = options.out
+    out.mkdir(parents=True, exist_ok=True)
+    train, test, y_train, y_test = train_test_split(X, y, train_size=N_TRAIN, random_state=0, stratify=y)
+    talk.say("read", f"MNIST digits: {N_TRAIN:,} to train, {N_TEST:,} to test.")
+    neighbor, bagging = NearestNeighborClassifier(), BaggingAutoencoder(10, 10)
+    extractor = LinearModularAutoencoder(10, 10)
+    search = ModularClassifierCV(extractor, neighbor, scale=False, n_jobs=-1, random_state=0)
+    models = {
+        "modular, tuned, 1-NN": search,
+        "one PCA, 10 components, 1-NN": make_pipeline(PCA(10, random_state=0), neighbor),
+        "one PCA, 100 components, 1-NN": make_pipeline(PCA(100, random_state=0), neighbor),
+        "Bagging Autoencoders, 1-NN": ModularClassifier(bagging, n_jobs=-1, random_state=0),
+    }
+    with talk.stage("Tuning, and fitting what it is compared with"):
+        errors = {
+            name: 1.0 - float(model.fit(train, y_train).score(test, y_test))
+            for name, model in models.items()
+        }
+    say_tried(search, [10], N_TRAIN, N_TRAIN, talk)
+    rows = [f"\n {name:<32}{percent(error):>6}" for name, error in errors.items()]
+    talk.say("test", f"Wrong of the {N_TEST:,} that no model saw:{''.join(rows)}", errors=errors)
+    best = search.best_estimator_
+    say_modules(model_summary(best), talk)
+    drawings: dict[str, Any] = {
+        "diversity.png": DiversityPathDisplay.from_estimator(search),
+        "allocation.png": AllocationDisplay.from_estimator(best.extractor_),
+        "reconstructions.png": ReconstructionDisplay.from_estimator(best.extractor_, test),
+    }
+    for name, display in drawings.items():
+        with atomic_write(out / name) as file:
+            display.figure_.savefig(file, format="png", dpi=150, bbox_inches="tight")
+        pyplot().close(display.figure_)
+    with talk.stage("Measuring for a page about it"):
+        page = build(search, train, y_train, title="Handwritten digits", n_jobs=-1)
+        page.save(out / "report.html")
+    written = [str(out / name) for name in (*drawings, "report.html")]
+    talk.say("written", "\n".join(f" {path}" for path in written), output=written)
+    talk.say("", "The last is a page with a slider for diversity: open it in a browser.")
+
+
+def reproduce_command(options: Any, talk: Talk) -> int:
+    """Run, print, and return the exit code: 1 if a claim that was reproduced stopped holding."""
+    start, names, page = perf_counter(), options.what or [], options.report
+    setting = Setting(options.out, options.full, options.source, options.jobs)
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        raise UserError(f"There is no part {unknown[0]!r}. Parts are: {', '.join(PARTS)}.")
+    try:
+        setting.check_source(names or PARTS)
+    except (ValueError, FileNotFoundError, NotADirectoryError) as error:
+        raise UserError(f"--source {options.source}: {error}") from error
+    except (OSError, ImportError):
+        pass  # not a mistake: said when the work begins
+    if page is not None:
+        check_output(page, (".html", ".htm"), option="--report")
+        require_plotly()
+    setting.measured_folder.mkdir(parents=True, exist_ok=True)
+    try:
+        verdicts = run(names, setting, options.fresh, page, talk.errors)
+    except KeyboardInterrupt:
+        again = "The same command, without --fresh," if options.fresh else "The same command"
+        raise KeyboardInterrupt(f"Interrupted. {again} goes on where this one stopped.") from None
+    show(verdicts, names, options.out, talk.out)
+    plain(talk.out, f"{perf_counter() - start:.0f} s. Pictures and numbers are in {options.out}/")
+    if page is not None:
+        plain(talk.out, f"The page is {page}: open it in a browser; it needs no network.")
+    return int(any(verdict.stopped_holding for verdict in verdicts))
+
+
+def run(
+    names: Sequence[str], setting: Setting, fresh: bool, page: str | None, errors: Console
+) -> list[Verdict]:
+    """Run with a status line on a terminal, and with one line for each step elsewhere."""
+    with errors.status("Starting") if errors.is_terminal else nullcontext() as status:
+        tell = partial(plain, errors) if status is None else lambda text: status.update(escape(text))
+        told = replace(setting, tell=tell)
+        verdicts = reproduce(names, told, fresh=fresh)
+        if page is not None:
+            make_page(verdicts, told).save(page)
+    return verdicts
+
+
+def show(verdicts: Sequence[Verdict], names: Sequence[str], out: Path, console: Console) -> None:
+    """The parts' own tables, the verdicts, and once more what differs."""
+    for name in PRINTED:
+        wanted = not names or Path(name).stem in names
+        if wanted and (out / name).is_file():
+            console.print((out / name).read_text(encoding="utf-8"), markup=False, highlight=False)
+    console.print(verdict_table(verdicts))
+    for verdict in verdicts:
+        if verdict.stopped_holding:
+            plain(console, f"{verdict.claim.name} was reproduced before, and is not now.")
+        elif verdict.verdict == DIFFERS:
+            plain(console, f"{verdict.claim.name} differs.")
+    counted = ", ".join(f"{word}: {count}" for word, count in counts(verdicts).items())
+    plain(console, f"Claims: {len(verdicts)}. {counted}.")
+
+
+def verdict_table(verdicts: Sequence[Verdict]) -> Table:
+    """The paper's words, the rule, our value and the verdict."""
+    shares = {"the paper": 5, "checked here": 5, "verdict": 2}
+    columns = [Column(name, ratio=share) for name, share in shares.items()]
+    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 1, 0))
+    for verdict in verdicts:
+        claim = verdict.claim
+        found = f"\n[bold]Found:[/] {escape(verdict.measured)}" if verdict.measured else ""
+        note = f"\n[dim]Note: {escape(claim.note)}[/]" if claim.note else ""
+        table.add_row(
+            f"[bold]{escape(claim.where)}[/] [dim]({claim.name})[/]\n{escape(claim.paper)}",
+            f"[dim]Rule: {escape(claim.check)}[/]{found}{note}",
+            f"[{COLOURS.get(verdict.verdict, 'default')}]{verdict.verdict}[/]",
+        )
+    return table
