@@ -39,14 +39,14 @@ import numpy as np
 from modae.core.allocation import PEEL, Allocation, Block
 from modae.utils.arrays import Array, Indices
 
+#: Stop at this Frobenius residual: the loss is second order in it.
 TOLERANCE = 1e-7
-"""Stop at this Frobenius residual: the loss is second order in it."""
 
 MAX_STEPS = 60
 MAX_HALVINGS = 10
 MAX_PRODUCTS = 40
+#: Far beyond the five or so steps of a target that has frames: they only end the hopeless ones.
 STALL_STEPS, STALL_GAIN = 4, 0.9
-"""Far beyond the five or so steps of a target that has frames: they only end the hopeless ones."""
 
 
 @dataclass(frozen=True)
@@ -259,8 +259,8 @@ def _apart(matrix: Array, n_modules: int) -> Array:
     return np.ascontiguousarray(stack)
 
 
+#: At diversity 1 the shared map is a pseudo-inverse: directions below this share are dropped.
 SINGULAR = 1e-12
-"""At diversity 1 the shared map is a pseudo-inverse: directions below this share are dropped."""
 
 
 def best_encoders(frames: Array, diversity: float) -> Array:

@@ -20,11 +20,11 @@ from modae.data.spectrum import KeptRows
 from modae.data.summary import DataSummary
 from modae.utils.arrays import Array
 
+#: Distribution of a Poisson count of mean 1; beyond 17 lies less than 1e-16.
 _CUMULATED = np.cumsum([exp(-1.0) / factorial(k) for k in range(18)])
-"""Distribution of a Poisson count of mean 1; beyond 17 lies less than 1e-16."""
 
+#: Numbers that Philox makes from one value of its counter.
 _PER_COUNTER = 4
-"""Numbers that Philox makes from one value of its counter."""
 
 
 def bootstrap_counts(seed: int, module: int, start: int, stop: int) -> NDArray[np.int64]:

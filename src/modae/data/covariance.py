@@ -21,9 +21,9 @@ from modae.data.rows import Rows, centred_squares, mean_row, row_blocks, shifted
 from modae.data.spectrum import KeptRows
 from modae.utils.arrays import Array
 
+#: Columns of a block that sparse rows are multiplied with at once: few enough to stay in the cache of
+#: a processor. The pieces are the same for any number of threads, so the result is too.
 PIECE = 8
-"""Columns of a block that sparse rows are multiplied with at once: few enough to stay in the cache of
-a processor. The pieces are the same for any number of threads, so the result is too."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,23 +33,23 @@ from modae.data.covariance import CentredData
 from modae.data.spectrum import KeptRows, Spectrum, tidy
 from modae.utils.arrays import Array
 
+#: Axes that the Krylov method finds beyond those asked for: they lower the hidden variance, and make
+#: the iteration for the others converge faster.
 OVERSAMPLING = 20
-"""Axes that the Krylov method finds beyond those asked for: they lower the hidden variance, and make
-the iteration for the others converge faster."""
 
+#: Vectors in a block. Narrower ones need fewer products, wider ones make better use of the processor.
 WIDTH = 16
-"""Vectors in a block. Narrower ones need fewer products, wider ones make better use of the processor."""
 
+#: Vectors in a full basis beyond those that are wanted.
 ROOM = 256
-"""Vectors in a full basis beyond those that are wanted."""
 
+#: By bytes of a number: the share of the smallest loss by which the captured variance may be too small,
+#: and the share of the variance that may be slack where this decides whether a bound is attained.
 ACCURACY = {8: 1e-10, 4: 1e-6}
-"""By bytes of a number: the share of the smallest loss by which the captured variance may be too small,
-and the share of the variance that may be slack where this decides whether a bound is attained."""
 
+#: Products for each vector that is wanted, at most. Any basis gives a true bound, so there is no need to
+#: go on for ever on a flat spectrum.
 PATIENCE = 12
-"""Products for each vector that is wanted, at most. Any basis gives a true bound, so there is no need to
-go on for ever on a flat spectrum."""
 
 
 def spectrum_by_krylov(kept: KeptRows, n_axes: int) -> Spectrum:

@@ -28,17 +28,17 @@ from modae.data.rows import (
 )
 from modae.utils.arrays import FLOAT64, Array, Precision
 
+#: Variances outside this range, by bytes of a number, are computed again in a unit of their own.
 COMFORTABLE = {8: (1e-200, 1e200), 4: (1e-25, 1e25)}
-"""Variances outside this range, by bytes of a number, are computed again in a unit of their own."""
 
+#: So many float32 rows are added in float32: the error stays that of one of their products.
 SUM_ROWS = 64
-"""So many float32 rows are added in float32: the error stays that of one of their products."""
 
+#: Rows of two covariances that are added at a time.
 MERGE_ROWS = 32
-"""Rows of two covariances that are added at a time."""
 
+#: About the root of the largest float64: beyond, a variance cannot be written down.
 LARGEST_SPREAD = 1e154
-"""About the root of the largest float64: beyond, a variance cannot be written down."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,25 +28,25 @@ from sklearn.base import BaseEstimator
 
 from modae.utils.arrays import FLOAT64, Array, Indices, Precision
 
+#: A matrix of rows (n, D): a NumPy array, a scipy sparse matrix or array in CSR or CSC form without
+#: duplicate entries, or a :class:`modae.data.rows.DeviceArray`.
 Rows: TypeAlias = Any
-"""A matrix of rows (n, D): a NumPy array, a scipy sparse matrix or array in CSR or CSC form without
-duplicate entries, or a :class:`modae.data.rows.DeviceArray`."""
 
+#: Dense rows are shifted and multiplied in blocks of about this size.
 BLOCK_BYTES = 1 << 26
-"""Dense rows are shifted and multiplied in blocks of about this size."""
 
+#: Rows in a block, at most, for a device without float64: so few can be added up in float32.
 SINGLE_ROWS = 4096
-"""Rows in a block, at most, for a device without float64: so few can be added up in float32."""
 
 
 FLOAT32: Precision = np.dtype(np.float32)
 
+#: An array of a namespace.
 Values = Any
-"""An array of a namespace."""
 
+#: The attribute by which an estimator remembers where the rows of its fit were. It is a string, not an
+#: array: a fitted estimator is all NumPy, and files do without it.
 FIT_DEVICE = "_fit_device"
-"""The attribute by which an estimator remembers where the rows of its fit were. It is a string, not an
-array: a fitted estimator is all NumPy, and files do without it."""
 
 
 @dataclass(frozen=True, eq=False)

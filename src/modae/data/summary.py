@@ -18,11 +18,11 @@ from modae.data.rows import Rows, mean_row, on_host
 from modae.data.spectrum import KeptRows, Spectrum, spectrum_of_gram, spectrum_of_moments
 from modae.utils.arrays import Array, Precision
 
+#: Most bytes for a D x D or n x n matrix, or for kept rows: 2 GiB, that is D = 16,384.
 MEMORY_LIMIT = 1 << 31
-"""Most bytes for a D x D or n x n matrix, or for kept rows: 2 GiB, that is D = 16,384."""
 
+#: Up to this many rows or features, whichever is less, "auto" finds the exact spectrum.
 EXACT_LIMIT = 5_000
-"""Up to this many rows or features, whichever is less, "auto" finds the exact spectrum."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -218,14 +218,14 @@ def take_rows(X: Any, places: Any) -> Any:
     return X[places] if hasattr(X, "shape") else [X[place] for place in places]
 
 
+#: Package or module of a type -> its LazyRows as "module:class", imported when such data are met.
 LAZY_ROWS = {
     "dask": "modae.sources.dask_rows:DaskRows",
     "modae.sources.batches": "modae.sources.batches:BatchRows",
 }
-"""Package or module of a type -> its LazyRows as "module:class", imported when such data are met."""
 
+#: (rows, weights or None, index of the first row) -> a summary with a method ``join``.
 Summarise = Callable[[Rows, Array | None, int], Any]
-"""(rows, weights or None, index of the first row) -> a summary with a method ``join``."""
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -35,8 +35,8 @@ from modae.utils.parameters import (
     check_non_negative,
 )
 
+#: Held while rows join those of an estimator, so that several threads may call ``partial_fit``.
 _JOINING = Lock()
-"""Held while rows join those of an estimator, so that several threads may call ``partial_fit``."""
 
 
 class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):

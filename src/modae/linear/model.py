@@ -28,20 +28,20 @@ from modae.data.summary import DataSummary
 from modae.utils.arrays import Array, Precision
 from modae.utils.parameters import check_diversity
 
+#: Name of a solver -> ``solve(problem, rng, *, tol, max_iter)``, which returns a Solution.
 SOLVERS: dict[str, Callable[..., Solution]] = {
     "spectral": solve_spectral,
     "backfitting": solve_backfitting,
     "gradient": solve_gradient,
 }
-"""Name of a solver -> ``solve(problem, rng, *, tol, max_iter)``, which returns a Solution."""
 
 ROTATIONS = (None, "random")
 
+#: What "auto" stands for: the only solver whose optimum is certified.
 DEFAULT_SOLVER = "spectral"
-"""What "auto" stands for: the only solver whose optimum is certified."""
 
+#: A gap that counts as closed where the products were made in float32.
 CLOSED_SINGLE = 1e-5
-"""A gap that counts as closed where the products were made in float32."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import IO, Any, Literal
 
+#: How the name of an unfinished file begins. After a crash such a file may be deleted by hand.
 LITTER_PREFIX = ".modae-"
-"""How the name of an unfinished file begins. After a crash such a file may be deleted by hand."""
 
 
 @contextmanager
