@@ -11,8 +11,8 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from modae.data import rows_of
 from modae.data.rows import Rows
+from modae.data.validation import rows_of
 from modae.deep.base import DeepModules, Task
 from modae.deep.loss import AVERAGES
 from modae.deep.model import TrainedModel

@@ -11,8 +11,7 @@ from sklearn.base import ClassifierMixin, is_classifier
 from sklearn.callback import with_callbacks
 from sklearn.utils.metaestimators import available_if
 
-from modae.data import by_rows
-from modae.data.validation import labels_of
+from modae.data.validation import by_rows, labels_of
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.search import Candidate, Trials

@@ -7,8 +7,7 @@ from typing import Any, Self
 from sklearn.base import MultiOutputMixin, RegressorMixin, is_regressor
 from sklearn.callback import with_callbacks
 
-from modae.data import by_rows
-from modae.data.validation import targets_of
+from modae.data.validation import by_rows, targets_of
 from modae.ensembles.neighbors import NearestNeighborRegressor
 from modae.ensembles.regressor import AGGREGATES, ModularRegressor
 from modae.ensembles.tuning import ModularSearch

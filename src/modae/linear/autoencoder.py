@@ -11,9 +11,9 @@ from warnings import warn
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from modae.data import gather, lazy_rows, rows_of, weights_of
 from modae.data.rows import Rows
 from modae.data.summary import DataSummary
+from modae.data.validation import gather, lazy_rows, rows_of, weights_of
 from modae.linear.model import (
     ROTATIONS,
     SOLVERS,

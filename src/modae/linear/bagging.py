@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from modae.core.frames import random_rotations
-from modae.data import reduce_rows
 from modae.data.bootstrap import Resamples
 from modae.data.rows import Rows
+from modae.data.validation import reduce_rows
 from modae.linear.model import ROTATIONS, fitted, read_only, resolved_components
 from modae.linear.modules import LinearModules, Modules
 from modae.utils.arrays import Array

@@ -14,7 +14,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from modae.data import by_rows, codes_of, gather, rows_of
 from modae.data.rows import (
     Rows,
     by_module,
@@ -26,7 +25,7 @@ from modae.data.rows import (
     same_place,
     unwrap,
 )
-from modae.data.validation import AcceptsAnyRows
+from modae.data.validation import AcceptsAnyRows, by_rows, codes_of, gather, rows_of
 from modae.linear.notebook import KeyFigures, modules_text
 from modae.utils.arrays import Array
 

@@ -11,10 +11,9 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from modae.data import gather, rows_of, weights_of
 from modae.data.moments import largest_spread
 from modae.data.rows import Rows
-from modae.data.validation import refuse_masked
+from modae.data.validation import gather, refuse_masked, rows_of, weights_of
 from modae.linear.least_squares import LeastSquares, Maps, least_squares, maps_of
 from modae.linear.model import DiversityPath, LinearModel, Settings, read_only
 from modae.linear.notebook import CertifiedFigures
