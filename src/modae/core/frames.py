@@ -73,8 +73,7 @@ def module_subspaces(allocation: Allocation, n_modules: int, rng: np.random.Gene
 
 def mean_projector(frames: Array) -> Array:
     r""":math:`\bar P=\frac1M\sum_i V_iV_i^T`, of shape (K, K)."""
-    mean: Array = np.tensordot(frames, frames, axes=((0, 2), (0, 2))) / len(frames)
-    return mean
+    return np.tensordot(frames, frames, axes=((0, 2), (0, 2))) / len(frames)
 
 
 def _block_frames(
@@ -170,8 +169,7 @@ def _stalled(history: list[float]) -> bool:
 def _orthonormal_rows(rows: Array) -> Array:
     """Orthonormalise by Cholesky: steps are tangent, so the Gram matrix is the identity or more."""
     lower = np.linalg.cholesky(rows @ rows.T)
-    orthonormal: Array = np.linalg.inv(lower) @ rows
-    return orthonormal
+    return np.linalg.inv(lower) @ rows
 
 
 def _measure(rows: Array, root: Array, n_modules: int) -> tuple[Array, float]:

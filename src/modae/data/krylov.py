@@ -22,8 +22,9 @@ of the last block, made orthogonal to all of Q. Then :math:`AQ=QT+PE`, where A i
 P the block to come, and the *Ritz pairs* :math:`(\theta,Qs)`, from the eigenpairs
 :math:`(\theta,s)` of the small T, have the residual :math:`PEs`: known before P is multiplied. When the
 basis is full, it shrinks to its best Ritz vectors and grows again. Blocks find equal eigenvalues
-together and keep the processor busy; narrow ones need fewer products. SciPy's ``eigsh`` takes 4 (sparse) to 15 times (dense) as long for the same axes; the power steps of a
-randomised SVD leave a slack 200 times as large (``python -m benchmarks.lanczos``).
+together and keep the processor busy; narrow ones need fewer products. SciPy's ``eigsh`` takes 4
+(sparse) to 15 times (dense) as long for the same axes; the power steps of a randomised SVD leave a slack
+200 times as large (``python -m benchmarks.lanczos``).
 """
 
 from __future__ import annotations
@@ -256,8 +257,7 @@ class BlockLanczos:
 
     def vectors(self, ritz: Ritz, count: int) -> Array:
         """The leading Ritz vectors, (side, count)."""
-        leading: Array = self._vectors[:, : self.size] @ ritz.rotation[:, :count]
-        return leading
+        return self._vectors[:, : self.size] @ ritz.rotation[:, :count]
 
     def refresh(self, ritz: Ritz, count: int) -> None:
         """Restart, with a random next block: what the old one held back does not count any more.

@@ -271,8 +271,7 @@ def centred_squares(rows: Rows, mean: Array) -> Any:
     absent.data = mean[absent.indices] ** 2
     missing = float(mean @ mean) - np.asarray(absent.sum(axis=1)).ravel()
     missing[np.diff(rows.indptr) == rows.shape[1]] = 0.0
-    squares: Array = np.asarray(there.sum(axis=1)).ravel() + np.maximum(missing, 0.0)
-    return squares
+    return np.asarray(there.sum(axis=1)).ravel() + np.maximum(missing, 0.0)
 
 
 def entries_near_mean(rows: Rows) -> Array:
@@ -290,8 +289,7 @@ def entries_near_mean(rows: Rows) -> Array:
     sample = sample_of(rows)
     middle = (sample.astype(np.float64) / len(sample)).sum(axis=0)
     nearest = np.abs(sample / 2.0 - middle / 2.0).argmin(axis=0)
-    nearest_row: Array = np.take_along_axis(sample, nearest[None], axis=0)[0]
-    return nearest_row
+    return np.take_along_axis(sample, nearest[None], axis=0)[0]
 
 
 def sample_of(rows: Rows) -> Array:
@@ -301,8 +299,7 @@ def sample_of(rows: Rows) -> Array:
 
 def full_columns(rows: Rows) -> Array:
     """Which columns of sparse rows have no missing entry."""
-    full: Array = np.diff(rows.tocsc().indptr) == rows.shape[0]
-    return full
+    return np.diff(rows.tocsc().indptr) == rows.shape[0]
 
 
 def mean_row(rows: Rows, weights: Array | None = None) -> Array:
@@ -316,8 +313,7 @@ def mean_row(rows: Rows, weights: Array | None = None) -> Array:
         for cut, block in shifted_blocks(rows, shift):
             part = place.send(shares[cut], place.precise) @ place.cast(block, place.precise)
             offset += place.fetch(place.in_double(part))
-    mean: Array = shift.astype(np.float64) + offset
-    return mean
+    return shift.astype(np.float64) + offset
 
 
 def shifted_sparse(rows: Rows, shift: Array, unit: float = 1.0) -> Rows:
@@ -332,5 +328,4 @@ def shares_of(weights: Array | None, n_rows: int) -> Array:
     if weights is None:
         return np.full(n_rows, 1.0 / n_rows)
     relative = weights / weights.max()
-    shares: Array = relative / relative.sum()
-    return shares
+    return relative / relative.sum()

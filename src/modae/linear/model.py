@@ -216,8 +216,7 @@ class LinearModel:
         decoders, encoders = self.solution.decoders, self.solution.encoders
         seen = encoders * self.spectrum.eigenvalues[: encoders.shape[2]]
         explained = np.einsum("mhk,mhk->m", seen, 2.0 * decoders.mT - encoders)
-        ratio: Array = explained / (self.spectrum.total_variance or 1.0)
-        return ratio
+        return explained / (self.spectrum.total_variance or 1.0)
 
     @property
     def explained_variance_ratio_of_mean(self) -> float:
