@@ -12,8 +12,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from modae.data.covariance import CentredData
-from modae.data.krylov import OVERSAMPLING, leading_basis, spectrum_in_basis
+from modae.data.krylov import OVERSAMPLING, CentredData, leading_basis, spectrum_in_basis
 from modae.data.spectrum import KeptRows
 
 N_AXES = 100

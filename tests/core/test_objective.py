@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modae.core.objective import linear_gradient, linear_terms, output_terms
-from modae.linear.modules import row_losses
+from modae.linear.modules import Modules
 from oracles import (
     ambiguity_loss_by_loops,
     finite_differences,
@@ -66,7 +66,7 @@ def test_output_terms_are_those_of_each_row(diversity):
 def test_losses_from_codes_are_those_from_outputs(n_modules, diversity):
     rows, _, encoders = some_modules(n_modules, seed=3)
     decoders = random_frames(n_modules, 5, 2, np.random.default_rng(3))
-    fast = row_losses(rows, np.zeros(5), encoders, decoders, diversity)
+    fast = Modules(np.zeros(5), encoders, decoders, diversity).losses(rows)
     slow = output_terms(rows @ (decoders @ encoders).mT, rows)
     np.testing.assert_allclose(fast, slow.loss(diversity), rtol=1e-10, atol=1e-12)
 
@@ -74,7 +74,7 @@ def test_losses_from_codes_are_those_from_outputs(n_modules, diversity):
 def test_perfect_reconstructions_have_no_negative_loss():
     rows = np.random.default_rng(4).standard_normal((200, 3))
     decoders = np.stack([random_rotation(3, np.random.default_rng(5))] * 2)
-    losses = row_losses(rows, np.zeros(3), decoders.mT, decoders, 0.0)
+    losses = Modules(np.zeros(3), decoders.mT, decoders, 0.0).losses(rows)
     assert np.all(losses >= 0.0)
     np.testing.assert_allclose(losses, 0.0, atol=1e-13)
 

@@ -1,5 +1,6 @@
 """Linear modular regression in the core: least squares, its spectrum, the loss, the penalty."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.sparse import csr_array
 import oracles
 from modae.core.objective import Problem
 from modae.core.spectral import solve_spectral
+from modae.data import summary
 from modae.linear import least_squares as regression
 from modae.linear.least_squares import least_squares, maps_of
 from strategies import metamorphic, seeds
@@ -34,7 +36,8 @@ def centred(values, weights=None):
 
 def solved(rows, targets, alpha, lam, n_modules=M, width=H, seed=0):
     """The library's maps (M, T, D), its objective and its bound."""
-    base = least_squares(rows, targets, alpha=alpha).leading(n_modules, width)
+    base = least_squares(rows, targets, alpha=alpha)
+    base = replace(base, spectrum=base.spectrum.leading(n_modules, width))
     spectrum = base.spectrum
     problem = Problem(spectrum.eigenvalues, spectrum.total_variance, n_modules, width, lam)
     solution = solve_spectral(problem, np.random.default_rng(seed))
@@ -238,7 +241,7 @@ def test_round_off_is_no_rank():
 
 
 def test_too_large_a_matrix_is_refused_with_the_remedy(monkeypatch):
-    monkeypatch.setattr(regression, "MEMORY_LIMIT", 1000)
+    monkeypatch.setattr(summary, "MEMORY_LIMIT", 1000)
     rows, targets = make(30, 10)
     with pytest.raises(MemoryError, match=r"15 x 15 numbers.*Reduce the number of features"):
         least_squares(rows, targets)

@@ -23,7 +23,7 @@ from modae.ensembles.classifier_cv import ModularClassifierCV
 from modae.ensembles.regressor import ModularRegressor
 from modae.ensembles.regressor_cv import ModularRegressorCV
 from modae.files.api import describe, save
-from modae.files.summary import NOTES
+from modae.files.objects import NOTES
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.sources.batches import open_batches
 from modae.sources.source import ColumnSelection

@@ -15,7 +15,7 @@ from modae.cli.talk import Talk, size
 from modae.cli.training import CATEGORIES
 from modae.ensembles.parts import take_apart
 from modae.files.api import describe, load
-from modae.files.summary import NOTES
+from modae.files.objects import NOTES
 from modae.sources.source import ColumnSelection
 from modae.utils.text import bounded_loss, closeness, counted, listed, percent
 

@@ -29,7 +29,7 @@ from modae.display.style import pyplot
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.classifier_cv import ModularClassifierCV
 from modae.ensembles.neighbors import NearestNeighborClassifier
-from modae.files.summary import model_summary
+from modae.files.objects import model_summary
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.bagging import BaggingAutoencoder
 from modae.report.api import build

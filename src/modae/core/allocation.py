@@ -32,8 +32,8 @@ import numpy as np
 
 from modae.utils.arrays import Array, Indices
 
+#: Shares this close to 0 or 1 count as 0 or 1: such an axis belongs to no module or to all.
 PEEL = 1e-12
-"""Shares this close to 0 or 1 count as 0 or 1: such an axis belongs to no module or to all."""
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ import numpy as np
 from modae.core.allocation import PEEL
 from modae.utils.arrays import Array
 
+#: A violation must exceed this, far above round-off in the shares.
 MARGIN = 1e-9
-"""A violation must exceed this, far above round-off in the shares."""
 
+#: Most projectors times rank for which the inequalities are searched: the time grows with its cube.
 LARGEST_SEARCH = 600
-"""Most projectors times rank for which the inequalities are searched: the time grows with its cube."""
 
 
 def is_unattainable(shares: Array, n_modules: int) -> bool:

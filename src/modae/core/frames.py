@@ -39,14 +39,14 @@ import numpy as np
 from modae.core.allocation import PEEL, Allocation, Block
 from modae.utils.arrays import Array, Indices
 
+#: Stop at this Frobenius residual: the loss is second order in it.
 TOLERANCE = 1e-7
-"""Stop at this Frobenius residual: the loss is second order in it."""
 
 MAX_STEPS = 60
 MAX_HALVINGS = 10
 MAX_PRODUCTS = 40
+#: Far beyond the five or so steps of a target that has frames: they only end the hopeless ones.
 STALL_STEPS, STALL_GAIN = 4, 0.9
-"""Far beyond the five or so steps of a target that has frames: they only end the hopeless ones."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,7 @@ def module_subspaces(allocation: Allocation, n_modules: int, rng: np.random.Gene
 
 def mean_projector(frames: Array) -> Array:
     r""":math:`\bar P=\frac1M\sum_i V_iV_i^T`, of shape (K, K)."""
-    mean: Array = np.tensordot(frames, frames, axes=((0, 2), (0, 2))) / len(frames)
-    return mean
+    return np.tensordot(frames, frames, axes=((0, 2), (0, 2))) / len(frames)
 
 
 def _block_frames(
@@ -170,8 +169,7 @@ def _stalled(history: list[float]) -> bool:
 def _orthonormal_rows(rows: Array) -> Array:
     """Orthonormalise by Cholesky: steps are tangent, so the Gram matrix is the identity or more."""
     lower = np.linalg.cholesky(rows @ rows.T)
-    orthonormal: Array = np.linalg.inv(lower) @ rows
-    return orthonormal
+    return np.linalg.inv(lower) @ rows
 
 
 def _measure(rows: Array, root: Array, n_modules: int) -> tuple[Array, float]:
@@ -259,8 +257,8 @@ def _apart(matrix: Array, n_modules: int) -> Array:
     return np.ascontiguousarray(stack)
 
 
+#: At diversity 1 the shared map is a pseudo-inverse: directions below this share are dropped.
 SINGULAR = 1e-12
-"""At diversity 1 the shared map is a pseudo-inverse: directions below this share are dropped."""
 
 
 def best_encoders(frames: Array, diversity: float) -> Array:

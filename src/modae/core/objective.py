@@ -106,8 +106,8 @@ def linear_gradient(
 
 ATTAINED, NOT_ATTAINABLE, UNDECIDED = "attained", "not attainable", "undecided"
 
+#: A gap below this fraction of the variance counts as closed.
 CLOSED = 1e-9
-"""A gap below this fraction of the variance counts as closed."""
 
 
 @dataclass(frozen=True)

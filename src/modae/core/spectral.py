@@ -23,8 +23,8 @@ from modae.core.frames import best_encoders, mean_projector, module_subspaces
 from modae.core.objective import CLOSED, Problem, Solution, conclude
 from modae.utils.arrays import Array
 
+#: Size of the random step aside before the second descent; frames have entries of size 1.
 NOISE = 1e-2
-"""Size of the random step aside before the second descent; frames have entries of size 1."""
 
 
 def solve_spectral(

@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 from modae.data.rows import Rows
 from modae.data.spectrum import KeptRows
 from modae.data.summary import DataSummary
-from modae.utils.arrays import Array
 
+#: Distribution of a Poisson count of mean 1; beyond 17 lies less than 1e-16.
 _CUMULATED = np.cumsum([exp(-1.0) / factorial(k) for k in range(18)])
-"""Distribution of a Poisson count of mean 1; beyond 17 lies less than 1e-16."""
 
+#: Numbers that Philox makes from one value of its counter.
 _PER_COUNTER = 4
-"""Numbers that Philox makes from one value of its counter."""
 
 
 def bootstrap_counts(seed: int, module: int, start: int, stop: int) -> NDArray[np.int64]:
@@ -55,7 +54,11 @@ class Resamples:
     @classmethod
     def of(cls, rows: Rows, seed: int, n_modules: int, start: int = 0) -> Resamples:
         """Resamples of rows of which the first has index ``start``: the rows, with counts as weights."""
-        samples = (_sample(rows, seed, module, start) for module in range(n_modules))
+        samples = []
+        for module in range(n_modules):
+            counts = bootstrap_counts(seed, module, start, start + rows.shape[0]).astype(np.float64)
+            # The rows themselves, not copies: a count of 0 is a row that is not there.
+            samples.append(DataSummary(pending=(KeptRows(rows, counts),) if counts.any() else ()))
         return cls(DataSummary.of(rows), tuple(samples))
 
     def join(self, other: Resamples) -> Resamples:
@@ -67,9 +70,3 @@ class Resamples:
         """The sample of a module. One that draws no row at all takes every row once."""
         sample = self.samples[module]
         return self.whole if sample.is_empty else sample
-
-
-def _sample(rows: Rows, seed: int, module: int, start: int) -> DataSummary:
-    """The rows themselves, not copies: a count of 0 is a row that is not there."""
-    counts: Array = bootstrap_counts(seed, module, start, start + rows.shape[0]).astype(np.float64)
-    return DataSummary(pending=(KeptRows(rows, counts),) if counts.any() else ())

@@ -12,44 +12,58 @@ For any :math:`0\preceq F\preceq I` the second part adds at most the nuclear nor
 among all spectra of :math:`\Sigma_{22}` the worst case is one eigenvalue :math:`\tau` (the *hidden*
 variance). Eigenvalues raised in this way give a true lower bound, however badly the iteration converged.
 
-The iteration is block Lanczos with thick restarts, on the smaller of covariance and Gram matrix. Its
-basis Q grows by one block at a time: the image of the last block, made orthogonal to all of Q. Then
-:math:`AQ=QT+PE`, where P is the block to come, and the *Ritz pairs* :math:`(\theta,Qs)`, from the
-eigenpairs :math:`(\theta,s)` of the small T, have the residual :math:`PEs`: known before P is
-multiplied. When the basis is full, it shrinks to its best Ritz vectors and grows again.
-Blocks find equal eigenvalues together and keep the processor busy; narrow ones need fewer products.
-SciPy's ``eigsh`` takes 4 (sparse) to 15 times (dense) as long for the same axes; the power steps of a
-randomised SVD leave a slack 200 times as large (``python -m benchmarks.lanczos``).
+With shares :math:`s` of the rows and :math:`C=\mathrm{diag}(\sqrt s)\,(X-\mathbf 1\mu^T)` the covariance
+is :math:`C^TC` and the Gram matrix :math:`CC^T`, with the same non-zero eigenvalues; :math:`C^T` takes
+vectors of the second to principal axes. Blocks of vectors are multiplied with the smaller one,
+which is never formed.
+
+The iteration is block Lanczos with thick restarts. Its basis Q grows by one block at a time: the image
+of the last block, made orthogonal to all of Q. Then :math:`AQ=QT+PE`, where A is the smaller matrix and
+P the block to come, and the *Ritz pairs* :math:`(\theta,Qs)`, from the eigenpairs
+:math:`(\theta,s)` of the small T, have the residual :math:`PEs`: known before P is multiplied. When the
+basis is full, it shrinks to its best Ritz vectors and grows again. Blocks find equal eigenvalues
+together and keep the processor busy; narrow ones need fewer products. SciPy's ``eigsh`` takes 4
+(sparse) to 15 times (dense) as long for the same axes; the power steps of a randomised SVD leave a slack
+200 times as large (``python -m benchmarks.lanczos``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from joblib import effective_n_jobs
+from scipy.sparse import issparse
 
-from modae.data.covariance import CentredData
+from modae.data.moments import largest_spread, unit_of
+from modae.data.rows import Rows, centred_squares, mean_row, shifted_blocks
 from modae.data.spectrum import KeptRows, Spectrum, tidy
 from modae.utils.arrays import Array
 
+#: Axes that the Krylov method finds beyond those asked for: they lower the hidden variance, and make
+#: the iteration for the others converge faster.
 OVERSAMPLING = 20
-"""Axes that the Krylov method finds beyond those asked for: they lower the hidden variance, and make
-the iteration for the others converge faster."""
 
+#: Vectors in a block. Narrower ones need fewer products, wider ones make better use of the processor.
 WIDTH = 16
-"""Vectors in a block. Narrower ones need fewer products, wider ones make better use of the processor."""
 
+#: Vectors in a full basis beyond those that are wanted.
 ROOM = 256
-"""Vectors in a full basis beyond those that are wanted."""
 
+#: By bytes of a number: the share of the smallest loss by which the captured variance may be too small,
+#: and the share of the variance that may be slack where this decides whether a bound is attained.
 ACCURACY = {8: 1e-10, 4: 1e-6}
-"""By bytes of a number: the share of the smallest loss by which the captured variance may be too small,
-and the share of the variance that may be slack where this decides whether a bound is attained."""
 
+#: Products for each vector that is wanted, at most. Any basis gives a true bound, so there is no need to
+#: go on for ever on a flat spectrum.
 PATIENCE = 12
-"""Products for each vector that is wanted, at most. Any basis gives a true bound, so there is no need to
-go on for ever on a flat spectrum."""
+
+#: Columns of a block that sparse rows are multiplied with at once: few enough to stay in the cache of
+#: a processor. The pieces are the same for any number of threads, so the result is too.
+PIECE = 8
 
 
 def spectrum_by_krylov(kept: KeptRows, n_axes: int) -> Spectrum:
@@ -69,27 +83,19 @@ def leading_basis(data: CentredData, n_axes: int) -> Array:
         return np.eye(side)  # so small that the basis would hold everything
     rng = np.random.default_rng(0)
     iteration = BlockLanczos(data.smaller_times, side, WIDTH, count + ROOM, rng)
-    ritz = _iterate(iteration, data, n_axes, count)
-    return iteration.vectors(ritz, count)
-
-
-def _iterate(iteration: BlockLanczos, data: CentredData, n_axes: int, count: int) -> Ritz:
-    """Grow and restart until the leading Ritz pairs are good enough, or patience ends.
-
-    As many equal values as a block is wide may be all that it can see of more: then it looks again.
-    """
     seen = 0
-    while True:
+    while True:  # grow and restart until the leading Ritz pairs are good enough, or patience ends
         for _ in range(4):  # a look at the Ritz pairs costs as much as half a block
             if not iteration.is_full:
                 iteration.grow()
         ritz = iteration.ritz()
         if iteration.n_products >= PATIENCE * count:
-            return ritz
+            return iteration.vectors(ritz, count)
         if iteration.size >= count and is_enough(ritz, n_axes, count, data):
+            # As many equal values as a block is wide may be all that it can see of more: look again.
             copies = equal_values(ritz.values[:count])
             if copies < WIDTH or copies == seen:
-                return ritz
+                return iteration.vectors(ritz, count)
             seen = copies
             iteration.refresh(ritz, count)
         elif iteration.is_full:
@@ -114,7 +120,7 @@ def is_enough(ritz: Ritz, n_axes: int, count: int, data: CentredData) -> bool:
         return False
     if total - float(values.sum()) > values[n_axes - 1]:
         return True
-    return nuclear_norm(residuals) <= accuracy * total + count * noise
+    return bool(np.linalg.norm(residuals, "nuc") <= accuracy * total + count * noise)
 
 
 def equal_values(values: Array) -> int:
@@ -132,21 +138,10 @@ def spectrum_in_basis(data: CentredData, basis: Array) -> Spectrum:
     eigenvalues, rotation = np.linalg.eigh((small + small.T) / 2.0)
     triangle = np.asarray(np.linalg.qr(image - basis @ small, mode="r"))  # same singular values
     hidden = max(0.0, data.total_variance - float(eigenvalues.sum()))
-    spectrum = Spectrum(
-        data.mean * data.unit,
-        (basis @ rotation[:, ::-1]).T,
-        eigenvalues[::-1],
-        data.total_variance,
-        data.unit,
-        hidden,
-        nuclear_norm(triangle),
-    )
+    slack = float(np.linalg.norm(triangle, "nuc"))
+    axes, mean = (basis @ rotation[:, ::-1]).T, data.mean * data.unit
+    spectrum = Spectrum(mean, axes, eigenvalues[::-1], data.total_variance, data.unit, hidden, slack)
     return tidy(spectrum, data.rows.dtype)
-
-
-def nuclear_norm(matrix: Array) -> float:
-    """Sum of the singular values."""
-    return float(np.linalg.svd(matrix, compute_uv=False).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,19 +237,17 @@ class BlockLanczos:
         basis = self._vectors[:, : self.size]
         inside = basis.T @ image
         image = image - basis @ inside
-        block, coupling = _by_falling_length(image)
-        vanished = np.abs(coupling).max(axis=1) <= self._round_off()
+        block, triangle = np.linalg.qr(image)
+        left, lengths, right = np.linalg.svd(triangle)
+        block, coupling = block @ left, lengths[:, None] * right  # by falling length
+        size = 10.0 * np.sqrt(len(self._vectors)) * np.abs(self._small).max()
+        vanished = np.abs(coupling).max(axis=1) <= float(np.finfo(np.float64).eps * size)
         coupling[vanished] = 0.0
         shape = len(image), int(vanished.sum())
         block[:, vanished] = self.rng.standard_normal(shape) / np.sqrt(len(image))
         again = basis.T @ block
         block, triangle = np.linalg.qr(block - basis @ again)
         return inside + again @ coupling, block, triangle @ coupling
-
-    def _round_off(self) -> float:
-        """Length below which an image has nothing left but round-off."""
-        size = 10.0 * np.sqrt(len(self._vectors)) * np.abs(self._small).max()
-        return float(np.finfo(np.float64).eps * size)
 
     def ritz(self) -> Ritz:
         """The Ritz pairs of the basis as it is."""
@@ -264,8 +257,7 @@ class BlockLanczos:
 
     def vectors(self, ritz: Ritz, count: int) -> Array:
         """The leading Ritz vectors, (side, count)."""
-        leading: Array = self._vectors[:, : self.size] @ ritz.rotation[:, :count]
-        return leading
+        return self._vectors[:, : self.size] @ ritz.rotation[:, :count]
 
     def refresh(self, ritz: Ritz, count: int) -> None:
         """Restart, with a random next block: what the old one held back does not count any more.
@@ -287,8 +279,101 @@ class BlockLanczos:
         self.size = count
 
 
-def _by_falling_length(image: Array) -> tuple[Array, Array]:
-    """``image = block @ coupling``: orthonormal columns, and rows by falling length."""
-    block, triangle = np.linalg.qr(image)
-    left, lengths, right = np.linalg.svd(triangle)
-    return block @ left, lengths[:, None] * right
+@dataclass(frozen=True, eq=False)
+class CentredData:
+    """Rows in their unit, with mean and shares: covariance and Gram matrix as operators.
+
+    Products are made in the precision of the rows and answered in float64. Dense rows are shifted block
+    by block and the blocks summed in float64; sparse rows stay sparse, and use all processors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modae.data.krylov import CentredData
+    >>> from modae.data.spectrum import KeptRows
+    >>> data = CentredData.of(KeptRows(np.array([[1.0, 5.0], [3.0, 5.0]])))
+    >>> data.covariance_times(np.array([[1.0], [1.0]])).tolist(), data.total_variance
+    ([[1.0], [0.0]], 1.0)
+    """
+
+    rows: Rows
+    mean: Array
+    shares: Array
+    unit: float
+
+    @classmethod
+    def of(cls, kept: KeptRows) -> CentredData:
+        """The rows as they are, unless their squares would not fit in their precision."""
+        unit = unit_of(largest_spread(kept.rows), kept.rows.dtype)
+        rows = kept.rows if unit == 1.0 else kept.rows / unit
+        return cls(rows, mean_row(rows, kept.weights), kept.shares, unit)
+
+    @cached_property
+    def total_variance(self) -> float:
+        """Trace of the covariance; 0 if all rows are equal to round-off."""
+        total = float(self.shares @ centred_squares(self.rows, self.mean))
+        noise = 4.0 * float(np.finfo(self.rows.dtype).eps) * float(np.linalg.norm(self.mean))
+        return total if total > noise**2 else 0.0
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether there are fewer rows than features, so that the Gram matrix is the smaller one."""
+        return bool(self.rows.shape[0] < self.rows.shape[1])
+
+    def smaller_times(self, block: Array) -> Array:
+        """The smaller of the two matrices times a block of vectors."""
+        return self.gram_times(block) if self.is_wide else self.covariance_times(block)
+
+    def covariance_times(self, block: Array) -> Array:
+        """The covariance times a block of vectors (D, k)."""
+        if issparse(self.rows):
+            return self._adjoint_times(self.shares[:, None] * self._times(block))
+        # Each block of rows is shifted once for both products.
+        total = np.zeros((self.rows.shape[1], block.shape[1]))
+        block, shares = self._as_rows(block), self._as_rows(self.shares)[:, None]
+        for cut, rows in shifted_blocks(self.rows, self.mean):
+            total += rows.T @ (shares[cut] * (rows @ block))
+        return total
+
+    def gram_times(self, block: Array) -> Array:
+        """The Gram matrix times a block of vectors (n, k)."""
+        return np.sqrt(self.shares)[:, None] * self._times(self.axes_from(block))
+
+    def axes_from(self, block: Array) -> Array:
+        """From vectors of the Gram matrix (n, k) to those of the covariance (D, k), of other length."""
+        return self._adjoint_times(np.sqrt(self.shares)[:, None] * block)
+
+    def _as_rows(self, values: Array) -> Array:
+        """In the precision of the rows."""
+        return values.astype(self.rows.dtype, copy=False)
+
+    def _times(self, block: Array) -> Array:
+        """Centred rows times a block (D, k)."""
+        right = self._as_rows(block)
+        if issparse(self.rows):
+            return in_pieces(self.rows, right) - self.mean @ block
+        return np.concatenate([rows @ right for _, rows in shifted_blocks(self.rows, self.mean)])
+
+    def _adjoint_times(self, block: Array) -> Array:
+        """The transpose of the centred rows times a block (n, k)."""
+        right = self._as_rows(block)
+        if issparse(self.rows):
+            return in_pieces(self.rows.T, right) - np.outer(self.mean, block.sum(axis=0))
+        total = np.zeros((self.rows.shape[1], block.shape[1]))
+        for cut, rows in shifted_blocks(self.rows, self.mean):
+            total += rows.T @ right[cut]
+        return total
+
+
+def in_pieces(rows: Rows, block: Array) -> Array:
+    """Sparse rows times a block, some columns at a time in threads of their own, in float64.
+
+    Products of scipy's sparse matrices let other threads run.
+    """
+    pieces = [
+        np.ascontiguousarray(block[:, cut : cut + PIECE]) for cut in range(0, block.shape[1], PIECE)
+    ]
+    # One inside a worker of joblib: as many threads as cores in each would only get in their way.
+    with ThreadPoolExecutor(effective_n_jobs(-1)) as pool:
+        parts = list(pool.map(lambda piece: rows @ piece, pieces))
+    return np.concatenate(parts, axis=1, dtype=np.float64)

@@ -22,23 +22,24 @@ from modae.data.rows import (
     full_columns,
     place_and_values,
     sample_of,
+    shares_of,
     shifted_blocks,
     shifted_sparse,
     weighted_blocks,
 )
 from modae.utils.arrays import FLOAT64, Array, Precision
 
+#: Variances outside this range, by bytes of a number, are computed again in a unit of their own.
 COMFORTABLE = {8: (1e-200, 1e200), 4: (1e-25, 1e25)}
-"""Variances outside this range, by bytes of a number, are computed again in a unit of their own."""
 
+#: So many float32 rows are added in float32: the error stays that of one of their products.
 SUM_ROWS = 64
-"""So many float32 rows are added in float32: the error stays that of one of their products."""
 
+#: Rows of two covariances that are added at a time.
 MERGE_ROWS = 32
-"""Rows of two covariances that are added at a time."""
 
+#: About the root of the largest float64: beyond, a variance cannot be written down.
 LARGEST_SPREAD = 1e154
-"""About the root of the largest float64: beyond, a variance cannot be written down."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +94,7 @@ class Moments:
         units = [part.unit for _, part in varying] + [unit_of(largest)] * (largest > 0.0)
         unit = max(units, default=1.0)
         step = delta / unit
+        cancelled = [part.cancelled * (part.unit / unit) ** 2 for _, part in varying]
         factors = [(share * (part.unit / unit) ** 2, part.covariance) for share, part in varying]
         covariance = np.empty((len(step), len(step)))
         for start in range(0, len(step), MERGE_ROWS):  # temporaries of a few rows stay in the cache
@@ -107,9 +109,7 @@ class Moments:
             covariance=covariance,
             dtype=min(self.dtype, other.dtype, key=lambda dtype: dtype.itemsize),
             unit=unit,
-            cancelled=max(
-                [part.cancelled * (part.unit / unit) ** 2 for _, part in varying], default=0.0
-            ),
+            cancelled=max(cancelled, default=0.0),
         )
 
 
@@ -132,14 +132,17 @@ def moments_of_rows(rows: Rows, weights: Array | None = None) -> Moments:
     """
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         moments = _moments(rows, weights, first_shift(rows), 1.0)
-        if not _is_comfortable(moments):
+        low, high = COMFORTABLE[moments.dtype.itemsize]
+        if not low < np.trace(moments.covariance) < high:
             spread = largest_spread(rows)
             if not spread <= LARGEST_SPREAD:  # NaN too: sums say that it is there, at no cost
                 raise out_of_range(spread)
-            unit = unit_of(spread, rows.dtype)
-            moments = _moments(rows, weights, first_shift(rows), unit)
-        if not _is_near_mean(moments):
-            moments = _moments(rows, weights, _better_shift(rows, moments), moments.unit)
+            moments = _moments(rows, weights, first_shift(rows), unit_of(spread, rows.dtype))
+        # Weights can move the mean far from where the rows are: then much has been cancelled.
+        if not moments.cancelled <= 1e3 * abs(float(np.trace(moments.covariance))):
+            mean = moments.mean.astype(rows.dtype)
+            shift = np.where(full_columns(rows), mean, 0.0) if issparse(rows) else mean
+            moments = _moments(rows, weights, shift, moments.unit)
     return moments
 
 
@@ -158,32 +161,22 @@ def _moments(rows: Rows, weights: Array | None, shift: Array, unit: float) -> Mo
         weights = weights / weights.max()  # only ratios matter, and roots of these fit in a float32
     offset, products = mean_products(rows, shift, unit, weights)
     products -= np.outer(offset, offset)
-    return Moments(
-        weight,
-        shift.astype(np.float64),
-        offset * unit,
-        products,
-        rows.dtype,
-        unit,
-        cancelled=float(offset @ offset),
-    )
+    start, cancelled = shift.astype(np.float64), float(offset @ offset)
+    return Moments(weight, start, offset * unit, products, rows.dtype, unit, cancelled)
 
 
 def mean_products(rows: Rows, shift: Array, unit: float, weights: Array | None) -> tuple[Array, Array]:
     """Mean (D,) and mean product (D, D) of ``(rows - shift) / unit``, in float64."""
     if issparse(rows):
         rows = shifted_sparse(rows, shift, unit)
-        n_rows = rows.shape[0]
-        shares = np.full(n_rows, 1.0 / n_rows) if weights is None else weights / weights.sum()
-        weighted = rows.multiply(shares[:, None]).tocsr()
+        weighted = rows.multiply(shares_of(weights, rows.shape[0])[:, None]).tocsr()
         mean: Array = np.asarray(weighted.sum(axis=0)).ravel()
         return mean, (rows.T @ weighted).toarray()
     place, _ = place_and_values(rows)
+    weight = float(rows.shape[0] if weights is None else weights.sum())
     if weights is None:
-        weight = float(rows.shape[0])
-        blocks = ((column_sums(block, place), block) for block in shifted_blocks(rows, shift, unit))
+        blocks = ((column_sums(block, place), block) for _, block in shifted_blocks(rows, shift, unit))
     else:
-        weight = float(weights.sum())
         blocks = (
             (place.send(roots, place.precise) @ place.cast(block, place.precise), block)
             for block, roots in weighted_blocks(rows, shift, unit, weights)
@@ -194,9 +187,9 @@ def mean_products(rows: Rows, shift: Array, unit: float, weights: Array | None) 
     for block_total, block_products in parts:
         total += block_total
         products += block_products
-    products = place.to_host(products)
+    products = place.fetch(products)
     products /= weight
-    return place.to_host(total) / weight, products
+    return place.fetch(total) / weight, products
 
 
 def column_sums(block: Any, place: Place) -> Any:
@@ -227,24 +220,13 @@ def first_shift(rows: Rows) -> Array:
     return entries_near_mean(rows)
 
 
-def _is_near_mean(moments: Moments) -> bool:
-    """Whether little was cancelled. Weights can move the mean far from where the rows are."""
-    return moments.cancelled <= 1e3 * abs(float(np.trace(moments.covariance)))
-
-
-def _better_shift(rows: Rows, moments: Moments) -> Array:
-    """The mean found in a first pass, in the precision of the rows; sparse rows stay sparse."""
-    mean: Array = moments.mean.astype(rows.dtype)
-    return np.where(full_columns(rows), mean, 0.0) if issparse(rows) else mean
-
-
 def largest_spread(rows: Rows) -> float:
     """Half the largest distance of two entries of a column."""
     if issparse(rows):
         low, high = rows.min(axis=0).toarray(), rows.max(axis=0).toarray()
     else:
         place, values = place_and_values(rows)
-        low, high = (place.to_host(find(values, axis=0)) for find in (place.xp.min, place.xp.max))
+        low, high = (place.fetch(find(values, axis=0)) for find in (place.xp.min, place.xp.max))
     halves = np.asarray(high, np.float64) / 2.0 - np.asarray(low, np.float64) / 2.0
     return float(halves.max(initial=0.0))
 
@@ -257,8 +239,3 @@ def unit_of(spread: float, dtype: Precision = FLOAT64) -> float:
     # The square of the unit must be a float64, and the unit itself a number of this precision.
     least, most = (-537, 511) if dtype.itemsize == 8 else (-126, 127)
     return float(2.0 ** np.clip(np.frexp(spread)[1], least, most))
-
-
-def _is_comfortable(moments: Moments) -> bool:
-    low, high = COMFORTABLE[moments.dtype.itemsize]
-    return bool(low < np.trace(moments.covariance) < high)

@@ -16,9 +16,9 @@ them changes nothing for anybody else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,25 +28,21 @@ from sklearn.base import BaseEstimator
 
 from modae.utils.arrays import FLOAT64, Array, Indices, Precision
 
+#: A matrix of rows (n, D): a NumPy array, a scipy sparse matrix or array in CSR or CSC form without
+#: duplicate entries, or a :class:`modae.data.rows.DeviceArray`.
 Rows: TypeAlias = Any
-"""A matrix of rows (n, D): a NumPy array, a scipy sparse matrix or array in CSR or CSC form without
-duplicate entries, or a :class:`modae.data.rows.DeviceArray`."""
 
+#: Dense rows are shifted and multiplied in blocks of about this size.
 BLOCK_BYTES = 1 << 26
-"""Dense rows are shifted and multiplied in blocks of about this size."""
 
+#: Rows in a block, at most, for a device without float64: so few can be added up in float32.
 SINGLE_ROWS = 4096
-"""Rows in a block, at most, for a device without float64: so few can be added up in float32."""
-
 
 FLOAT32: Precision = np.dtype(np.float32)
 
-Values = Any
-"""An array of a namespace."""
-
+#: The attribute by which an estimator remembers where the rows of its fit were. It is a string, not an
+#: array: a fitted estimator is all NumPy, and files do without it.
 FIT_DEVICE = "_fit_device"
-"""The attribute by which an estimator remembers where the rows of its fit were. It is a string, not an
-array: a fitted estimator is all NumPy, and files do without it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +55,10 @@ class Place:
         With the functions of the array API standard.
     device : object
         A device of that namespace.
-    fetch : callable
-        Takes an array of the namespace, and returns it as NumPy; it may share memory.
     """
 
     xp: Any
     device: Any
-    fetch: Callable[[Values], Array]
 
     def __str__(self) -> str:
         return f"{self.xp.__name__.rpartition('.')[2]} on {self.device}"
@@ -76,38 +69,39 @@ class Place:
         known = self.xp.__array_namespace_info__().dtypes(kind="real floating", device=self.device)
         return FLOAT64 if "float64" in known else FLOAT32
 
-    def send(self, values: Array, dtype: Precision) -> Values:
+    def send(self, values: Array, dtype: Precision) -> Any:
         """A host array on the device; a copy where it moves, as some libraries refuse odd strides."""
         if self.xp is np:
             return values.astype(dtype, copy=False)
         return self.xp.asarray(np.array(values, dtype, order="C"), device=self.device)
 
-    def cast(self, values: Values, dtype: Precision) -> Values:
+    def cast(self, values: Any, dtype: Precision) -> Any:
         """An array of the device in another precision."""
         return self.xp.astype(values, getattr(self.xp, dtype.name), copy=False)
 
-    def in_double(self, values: Values) -> Values:
+    def in_double(self, values: Any) -> Any:
         """The values in float64, which is on the host if the device has none."""
         if self.precise == FLOAT64:
             return self.cast(values, FLOAT64)
         return self.fetch(values).astype(np.float64)
 
-    def to_host(self, values: Values) -> Array:
-        """The values as NumPy: those that :meth:`in_double` brought are there already."""
-        return values if isinstance(values, np.ndarray) else self.fetch(values)
+    def fetch(self, values: Any) -> Array:
+        """An array of the device, or of :meth:`in_double`, as NumPy; it may share memory."""
+        if isinstance(values, np.ndarray):
+            return values
+        from sklearn.utils._array_api import _convert_to_numpy
+
+        return _convert_to_numpy(without_gradient(values), self.xp)
 
 
-HOST = Place(np, "cpu", lambda values: values)
+HOST = Place(np, "cpu")
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceArray:
-    """An array of a namespace, with its place; functions of such arrays return such arrays.
+    """Rows of a namespace, with their place: just enough of a NumPy array for a summary to hold it."""
 
-    It has just enough of a NumPy array for a summary of the data to hold it.
-    """
-
-    values: Values
+    values: Any
     place: Place
 
     @property
@@ -142,19 +136,9 @@ class DeviceArray:
         return np.array(self.place.fetch(self.values))
 
 
-def place_and_values(rows: Any) -> tuple[Place, Values]:
-    """Where dense rows are, and the array of that namespace."""
+def place_and_values(rows: Any) -> tuple[Place, Any]:
+    """Where rows are, and the array of that namespace."""
     return (rows.place, rows.values) if isinstance(rows, DeviceArray) else (HOST, rows)
-
-
-def same_place(rows: Any, values: Values) -> Any:
-    """An array beside the rows that it was computed from."""
-    return DeviceArray(values, rows.place) if isinstance(rows, DeviceArray) else values
-
-
-def unwrap(values: Any) -> Any:
-    """The answer as the caller knows arrays: those of a namespace without their place."""
-    return values.values if isinstance(values, DeviceArray) else values
 
 
 def place_of(X: Any) -> Place | None:
@@ -172,13 +156,7 @@ def place_of(X: Any) -> Place | None:
         return None
     if not is_array or xp.__name__.rpartition(".")[2] == "numpy":
         return None
-    return Place(xp, device, partial(_to_numpy, xp=xp))
-
-
-def _to_numpy(values: Any, xp: Any) -> Array:
-    from sklearn.utils._array_api import _convert_to_numpy
-
-    return _convert_to_numpy(without_gradient(values), xp)
+    return Place(xp, device)
 
 
 def without_gradient(values: Any) -> Any:
@@ -222,38 +200,31 @@ def check_same_place(estimator: BaseEstimator, X: Any, method: str) -> None:
 
 def row_blocks(rows: Rows) -> Iterator[slice]:
     """Slices that cut dense rows into blocks."""
-    height = block_height(rows)
+    height = max(1, BLOCK_BYTES // int(rows.dtype.itemsize * rows.shape[1]))
+    if place_and_values(rows)[0].precise != FLOAT64:
+        height = min(height, SINGLE_ROWS)
     for start in range(0, rows.shape[0], height):
         yield slice(start, min(start + height, rows.shape[0]))
 
 
-def block_height(rows: Rows) -> int:
-    """Rows in a block."""
-    height = max(1, BLOCK_BYTES // int(rows.dtype.itemsize * rows.shape[1]))
-    return height if place_and_values(rows)[0].precise == FLOAT64 else min(height, SINGLE_ROWS)
-
-
-def shifted_blocks(rows: Rows, shift: Array, unit: float = 1.0) -> Iterator[Any]:
-    """Blocks of ``(rows - shift) / unit``; the rows themselves if that is all.
+def shifted_blocks(rows: Rows, shift: Array, unit: float = 1.0) -> Iterator[tuple[slice, Any]]:
+    """Blocks of ``(rows - shift) / unit``, each after its slice; the rows themselves if that is all.
 
     On the host all blocks use one buffer, so a block is gone when the next one is asked for.
     """
     place, values = place_and_values(rows)
+    cuts = list(row_blocks(rows))
     if unit == 1.0 and not shift.any():
-        yield from (values[cut, ...] for cut in row_blocks(rows))
+        yield from ((cut, values[cut, ...]) for cut in cuts)
         return
     away = place.send(shift, rows.dtype)
-    if place is not HOST:
-        for cut in row_blocks(rows):
+    buffer = np.empty((cuts[0].stop, rows.shape[1]), rows.dtype) if place is HOST else None
+    for cut in cuts:
+        if buffer is None:
             block = values[cut, ...] - away
-            yield block if unit == 1.0 else block / unit
-        return
-    buffer = np.empty((min(len(values), block_height(rows)), values.shape[1]), values.dtype)
-    for cut in row_blocks(rows):
-        block = np.subtract(values[cut], away, out=buffer[: cut.stop - cut.start])
-        if unit != 1.0:
-            block /= block.dtype.type(unit)
-        yield block
+        else:
+            block = np.subtract(values[cut], away, out=buffer[: cut.stop - cut.start])
+        yield cut, block if unit == 1.0 else block / unit
 
 
 def weighted_blocks(
@@ -262,13 +233,13 @@ def weighted_blocks(
     """Blocks of ``roots * (rows - shift) / unit`` for the rows of positive weight, with the roots."""
     place, _ = place_and_values(rows)
     present = np.flatnonzero(weights)
-    roots = np.sqrt(weights[present])
-    height = block_height(rows)
-    for start in range(0, len(present), height):
-        part = roots[start : start + height]
-        chosen = rows[present[start : start + height]]
-        (block,) = shifted_blocks(chosen, shift, unit)
-        yield block * place.send(part[:, None], rows.dtype), part
+    for cut in row_blocks(rows):
+        chosen = present[cut]
+        if not len(chosen):
+            return
+        roots = np.sqrt(weights[chosen])
+        ((_, block),) = shifted_blocks(rows[chosen], shift, unit)
+        yield block * place.send(roots[:, None], rows.dtype), roots
 
 
 def centred_product(rows: Rows, mean: Array, matrix: Array) -> Any:
@@ -280,43 +251,27 @@ def centred_product(rows: Rows, mean: Array, matrix: Array) -> Any:
         return product
     place, _ = place_and_values(rows)
     there = place.send(matrix, rows.dtype)
-    parts = [block @ there for block in shifted_blocks(rows, mean)]
-    return same_place(rows, parts[0] if len(parts) == 1 else place.xp.concat(parts))
-
-
-def centred_adjoint(rows: Rows, mean: Array, matrix: Array) -> Array:
-    """(rows - mean)^T @ matrix in float64, for rows on the host and a matrix with as many rows."""
-    if issparse(rows):
-        adjoint: Array = np.asarray(rows.T @ matrix) - np.outer(mean, matrix.sum(axis=0))
-        return adjoint
-    total = np.zeros((rows.shape[1], matrix.shape[1]))
-    for cut, block in zip(row_blocks(rows), shifted_blocks(rows, mean), strict=True):
-        total += block.T @ matrix[cut]
-    return total
+    parts = [block @ there for _, block in shifted_blocks(rows, mean)]
+    return parts[0] if len(parts) == 1 else place.xp.concat(parts)
 
 
 def centred_squares(rows: Rows, mean: Array) -> Any:
-    """Squared length of each centred row, in float64 or the best precision of a device."""
-    if issparse(rows):
-        return _sparse_squares(rows.tocsr(), mean.astype(np.float64, copy=False))
-    place, _ = place_and_values(rows)
-    squares = []
-    for block in shifted_blocks(rows, mean):
-        precise = place.cast(block, place.precise)
-        squares.append(place.xp.vecdot(precise, precise))
-    return same_place(rows, squares[0] if len(squares) == 1 else place.xp.concat(squares))
+    """Squared length of each centred row, in float64 or the best precision of a device.
 
-
-def _sparse_squares(rows: Rows, mean: Array) -> Array:
-    """Entries that are there one by one, those that are not by what is left of |mean|^2."""
+    Of sparse rows, entries that are there count one by one, others by what is left of |mean|^2.
+    """
+    if not issparse(rows):
+        place, _ = place_and_values(rows)
+        blocks = (place.cast(block, place.precise) for _, block in shifted_blocks(rows, mean))
+        return place.xp.concat([place.xp.vecdot(block, block) for block in blocks])
+    rows, mean = rows.tocsr(), mean.astype(np.float64, copy=False)
     there = rows.astype(np.float64)
     there.data = (there.data - mean[there.indices]) ** 2
     absent = rows.astype(np.float64)
     absent.data = mean[absent.indices] ** 2
     missing = float(mean @ mean) - np.asarray(absent.sum(axis=1)).ravel()
     missing[np.diff(rows.indptr) == rows.shape[1]] = 0.0
-    squares: Array = np.asarray(there.sum(axis=1)).ravel() + np.maximum(missing, 0.0)
-    return squares
+    return np.asarray(there.sum(axis=1)).ravel() + np.maximum(missing, 0.0)
 
 
 def entries_near_mean(rows: Rows) -> Array:
@@ -327,16 +282,14 @@ def entries_near_mean(rows: Rows) -> Array:
     variance, and a shift would fill the column.
     """
     if issparse(rows):
-        csc = rows.tocsc()
-        full = full_columns(rows)
+        csc, full = rows.tocsc(), full_columns(rows)
         entries: Array = np.zeros(rows.shape[1], rows.dtype)
         entries[full] = csc.data[csc.indptr[:-1][full]]
         return entries
     sample = sample_of(rows)
     middle = (sample.astype(np.float64) / len(sample)).sum(axis=0)
     nearest = np.abs(sample / 2.0 - middle / 2.0).argmin(axis=0)
-    nearest_row: Array = np.take_along_axis(sample, nearest[None], axis=0)[0]
-    return nearest_row
+    return np.take_along_axis(sample, nearest[None], axis=0)[0]
 
 
 def sample_of(rows: Rows) -> Array:
@@ -346,8 +299,7 @@ def sample_of(rows: Rows) -> Array:
 
 def full_columns(rows: Rows) -> Array:
     """Which columns of sparse rows have no missing entry."""
-    full: Array = np.diff(rows.tocsc().indptr) == rows.shape[0]
-    return full
+    return np.diff(rows.tocsc().indptr) == rows.shape[0]
 
 
 def mean_row(rows: Rows, weights: Array | None = None) -> Array:
@@ -358,11 +310,10 @@ def mean_row(rows: Rows, weights: Array | None = None) -> Array:
     else:
         place, _ = place_and_values(rows)
         offset = np.zeros(rows.shape[1])
-        for cut, block in zip(row_blocks(rows), shifted_blocks(rows, shift), strict=True):
+        for cut, block in shifted_blocks(rows, shift):
             part = place.send(shares[cut], place.precise) @ place.cast(block, place.precise)
-            offset += place.to_host(place.in_double(part))
-    mean: Array = shift.astype(np.float64) + offset
-    return mean
+            offset += place.fetch(place.in_double(part))
+    return shift.astype(np.float64) + offset
 
 
 def shifted_sparse(rows: Rows, shift: Array, unit: float = 1.0) -> Rows:
@@ -377,13 +328,4 @@ def shares_of(weights: Array | None, n_rows: int) -> Array:
     if weights is None:
         return np.full(n_rows, 1.0 / n_rows)
     relative = weights / weights.max()
-    shares: Array = relative / relative.sum()
-    return shares
-
-
-def by_module(codes: Rows, n_modules: int) -> Any:
-    """Codes (n, M*H) as one matrix for each module, (M, n, H)."""
-    place, values = place_and_values(codes)
-    stack = place.xp.reshape(values, (codes.shape[0], n_modules, -1))
-    stack = place.xp.permute_dims(stack, (1, 0, 2))
-    return np.ascontiguousarray(stack) if place is HOST else same_place(codes, stack)
+    return relative / relative.sum()

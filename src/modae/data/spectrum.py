@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from modae.data.moments import Moments, largest_spread, out_of_range, unit_of
-from modae.data.rows import Rows, centred_adjoint, entries_near_mean, on_host, shares_of, shifted_sparse
+from modae.data.rows import Rows, entries_near_mean, row_blocks, shares_of, shifted_sparse
 from modae.utils.arrays import FLOAT64, Array, Precision
 
 
@@ -24,12 +24,6 @@ class KeptRows:
 
     rows: Rows
     weights: Array | None = None
-
-    @property
-    def dtype(self) -> Precision:
-        """Precision of the rows."""
-        precision: Precision = self.rows.dtype
-        return precision
 
     @property
     def nbytes(self) -> int:
@@ -47,10 +41,6 @@ class KeptRows:
     def copy(self) -> KeptRows:
         """The same rows in memory of their own, on the host."""
         return KeptRows(self.rows.copy(), None if self.weights is None else self.weights.copy())
-
-    def on_host(self) -> KeptRows:
-        """The same rows as NumPy or scipy knows them."""
-        return KeptRows(on_host(self.rows), self.weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +94,10 @@ class Spectrum:
         eigenvalues = np.zeros(count)
         eigenvalues[: len(self.eigenvalues)] = self.eigenvalues[:count]
         axes = self.axes[:count]
-        if len(axes) < count:
-            axes = signed(_extended(axes, count))
+        if len(axes) < count:  # a module needs more than there are: any that are orthogonal to them
+            candidates = np.vstack([axes, np.eye(count, axes.shape[1])])
+            others = np.linalg.qr(candidates.T)[0].T[len(axes) : count]
+            axes = signed(np.vstack([axes, others]))
         return replace(self, axes=axes, eigenvalues=eigenvalues)
 
     def components_for(self, fraction: float) -> int:
@@ -138,9 +130,8 @@ def spectrum_of_gram(kept: KeptRows, n_axes: int | None = None) -> Spectrum:
     The Gram matrix of the centred rows has the same non-zero eigenvalues as their covariance, and its
     eigenvectors :math:`v_k` are combinations of rows that give the principal axes :math:`X^Tv_k`. These
     lose orthogonality where eigenvalues are tiny, so one QR restores it; the falling order keeps the
-    error in the tiny ones. Rows on a device are brought to the host.
+    error in the tiny ones.
     """
-    kept = kept.on_host()
     shares = kept.shares
     unit = unit_of(largest_spread(kept.rows))
     shift = entries_near_mean(kept.rows).astype(np.float64)
@@ -158,7 +149,12 @@ def spectrum_of_gram(kept: KeptRows, n_axes: int | None = None) -> Spectrum:
     gram = roots * (products - inner[:, None] - inner + rest @ rest) * roots.T
     eigenvalues, vectors = np.linalg.eigh(gram)
     leading = slice(None, None if n_axes is None else -n_axes - 1, -1)
-    axes = np.linalg.qr(centred_adjoint(rows, rest, roots * vectors[:, leading]))[0].T
+    combined = roots * vectors[:, leading]
+    if issparse(rows):
+        adjoint = np.asarray(rows.T @ combined) - np.outer(rest, combined.sum(axis=0))
+    else:
+        adjoint = sum(rows[cut].T @ combined[cut] for cut in row_blocks(rows))
+    axes = np.linalg.qr(adjoint)[0].T
     total = float(np.trace(gram))
     spectrum = Spectrum(shift + offset * unit, axes, eigenvalues[leading], total, unit)
     return tidy(spectrum, FLOAT64, cancelled=float(rest @ rest))
@@ -177,12 +173,6 @@ def tidy(spectrum: Spectrum, dtype: Precision, cancelled: float = 0.0) -> Spectr
     dropped = float(np.maximum(spectrum.eigenvalues - kept, 0.0).sum())
     axes = signed(spectrum.axes)
     return replace(spectrum, axes=axes, eigenvalues=kept, slack=spectrum.slack + dropped)
-
-
-def _extended(axes: Array, count: int) -> Array:
-    """More orthonormal rows, orthogonal to the given ones, where a module needs more than there are."""
-    candidates = np.vstack([axes, np.eye(count, axes.shape[1])])
-    return np.vstack([axes, np.linalg.qr(candidates.T)[0].T[len(axes) : count]])
 
 
 def signed(axes: Array) -> Array:

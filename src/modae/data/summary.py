@@ -18,11 +18,11 @@ from modae.data.rows import Rows, mean_row, on_host
 from modae.data.spectrum import KeptRows, Spectrum, spectrum_of_gram, spectrum_of_moments
 from modae.utils.arrays import Array, Precision
 
+#: Most bytes for a D x D or n x n matrix, or for kept rows: 2 GiB, that is D = 16,384.
 MEMORY_LIMIT = 1 << 31
-"""Most bytes for a D x D or n x n matrix, or for kept rows: 2 GiB, that is D = 16,384."""
 
+#: Up to this many rows or features, whichever is less, "auto" finds the exact spectrum.
 EXACT_LIMIT = 5_000
-"""Up to this many rows or features, whichever is less, "auto" finds the exact spectrum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class DataSummary:
     @property
     def dtype(self) -> Precision:
         """The lowest precision among the rows seen."""
-        seen = [kept.dtype for kept in self.pending]
+        seen = [kept.rows.dtype for kept in self.pending]
         seen += [] if self.moments is None else [self.moments.dtype]
         return min(seen, key=lambda dtype: dtype.itemsize)
 
@@ -79,12 +79,10 @@ class DataSummary:
 
     def ready_for(self, n_modules: int, n_components: int | float, method: str) -> DataSummary:
         """The same summary of one set of rows: moments if the covariance is the route, else the rows."""
-        if self.moments is not None:
-            return self
         n_axes = n_modules * n_components if isinstance(n_components, int) else None
-        n_features = self.pending[0].rows.shape[1]
-        route = choose_route(self.n_pending, n_features, n_axes, method)
-        return self.as_moments() if route == "covariance" else self
+        if self.moments is None and self._route(n_axes, method) == "covariance":
+            return self.as_moments()
+        return self
 
     def owned(self) -> DataSummary | None:
         """The same stream without references to a caller's arrays; None if a copy would be too large."""
@@ -104,19 +102,21 @@ class DataSummary:
 
     def spectrum(self, n_axes: int | None, method: str = "auto") -> Spectrum:
         """Principal axes and eigenvalues of all rows, by the route that :func:`choose_route` names."""
-        if self.moments is not None:
+        route = self._route(n_axes, method)
+        if route == "covariance":
             moments = self.as_moments().moments
             assert moments is not None
             return spectrum_of_moments(moments, n_axes)
         kept = gathered(self.pending)
-        n_rows, n_features = kept.rows.shape
-        route = choose_route(n_rows, n_features, n_axes, method)
-        if route == "krylov":
-            assert n_axes is not None
-            return spectrum_by_krylov(kept.on_host(), n_axes)
-        if route == "gram":
+        kept = KeptRows(on_host(kept.rows), kept.weights)
+        if route == "gram" or n_axes is None:
             return spectrum_of_gram(kept, n_axes)
-        return spectrum_of_moments(moments_of_rows(kept.rows, kept.weights), n_axes)
+        return spectrum_by_krylov(kept, n_axes)
+
+    def _route(self, n_axes: int | None, method: str) -> str:
+        if self.moments is not None:
+            return "covariance"
+        return choose_route(self.n_pending, self.pending[0].rows.shape[1], n_axes, method)
 
     def leading_spectrum(
         self, n_modules: int, n_components: int | float, method: str
@@ -149,19 +149,22 @@ def choose_route(n_rows: int, n_features: int, n_axes: int | None, method: str =
     return "gram" if n_rows < n_features else "covariance"
 
 
-def require_room(side: int, what: str) -> None:
+REMEDY = (
+    "Give all rows to fit at once with spectrum='krylov', which needs no such memory, or reduce the "
+    "number of features first."
+)
+
+
+def require_room(side: int, what: str, remedy: str = REMEDY) -> None:
     """Refuse a square matrix of float64 that would not fit."""
-    require_bytes(8 * side * side, f"{what} needs a matrix of {side:,} x {side:,} numbers:")
+    require_bytes(8 * side * side, f"{what} needs a matrix of {side:,} x {side:,} numbers:", remedy)
 
 
-def require_bytes(needed: int, what: str) -> None:
+def require_bytes(needed: int, what: str, remedy: str = REMEDY) -> None:
     """Refuse what would not fit, and say what to do instead."""
+    limit = f"over the limit of {MEMORY_LIMIT / 1e9:.1f} GB"
     if needed > MEMORY_LIMIT:
-        raise MemoryError(
-            f"{what} {needed / 1e9:.1f} GB, over the limit of {MEMORY_LIMIT / 1e9:.1f} GB. Give all "
-            "rows to fit at once with spectrum='krylov', which needs no such memory, or reduce the "
-            "number of features first."
-        )
+        raise MemoryError(f"{what} {needed / 1e9:.1f} GB, {limit}. {remedy}")
 
 
 def gathered(parts: tuple[KeptRows, ...]) -> KeptRows:

@@ -18,16 +18,12 @@ import narwhals as nw
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array, get_tags
+from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    assert_all_finite,
-    check_consistent_length,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import validate_data
 
 from modae.data.rows import (
+    HOST,
     DeviceArray,
     Place,
     Rows,
@@ -68,8 +64,10 @@ def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bo
         X = _without_dates(X)
     place = place_of(X)
     X = plain_numbers(X, place)
-    if place is not None and not _can_stay(place, estimator, upcast):
-        X, place = place.fetch(X), None
+    if place is not None:
+        precise = not upcast or place.precise == FLOAT64
+        if not precise or not getattr(get_tags(estimator), "array_api_support", False):
+            X, place = place.fetch(X), None
     with np.errstate(over="ignore", invalid="ignore"):  # huge numbers, whose sum is no number
         rows = validate_data(
             estimator, X, reset=reset, dtype=dtypes_of(place, upcast), accept_sparse="csr"
@@ -129,18 +127,11 @@ def plain_numbers(X: Any, place: Place | None) -> Any:
     return without_gradient(X)
 
 
-def _can_stay(place: Place, estimator: BaseEstimator, upcast: bool) -> bool:
-    precise = not upcast or place.precise == FLOAT64
-    return precise and getattr(get_tags(estimator), "array_api_support", False)
-
-
 def dtypes_of(place: Place | None, upcast: bool = False) -> Any:
     """Types of numbers that are kept as they are; others become the first."""
-    dtypes = [np.float64] if upcast else FLOATS
-    if place is None:
-        return dtypes
-    known = [dtype for dtype in dtypes if np.dtype(dtype).itemsize <= place.precise.itemsize]
-    return [getattr(place.xp, dtype.__name__) for dtype in known]
+    place = HOST if place is None else place
+    dtypes = FLOATS[:1] if upcast else FLOATS
+    return [getattr(place.xp, dtype.__name__) for dtype in dtypes if np.dtype(dtype) <= place.precise]
 
 
 def codes_of(X: Any) -> Rows:
@@ -218,14 +209,14 @@ def take_rows(X: Any, places: Any) -> Any:
     return X[places] if hasattr(X, "shape") else [X[place] for place in places]
 
 
+#: Package or module of a type -> its LazyRows as "module:class", imported when such data are met.
 LAZY_ROWS = {
     "dask": "modae.sources.dask_rows:DaskRows",
     "modae.sources.batches": "modae.sources.batches:BatchRows",
 }
-"""Package or module of a type -> its LazyRows as "module:class", imported when such data are met."""
 
+#: (rows, weights or None, index of the first row) -> a summary with a method ``join``.
 Summarise = Callable[[Rows, Array | None, int], Any]
-"""(rows, weights or None, index of the first row) -> a summary with a method ``join``."""
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -267,7 +258,13 @@ class LazyRows(ABC):
         upcast: bool,
         indexed: bool,
     ) -> Any:
-        """The joined summaries of all chunks; see :func:`reduce_rows`."""
+        """Validate training data for an estimator and sum them up.
+
+        ``n_features_in_`` and ``feature_names_in_`` are set on the estimator if ``reset``, and checked
+        if not. ``summarise(rows, weights, start)`` is called for each chunk, where ``start`` is the
+        index of its first row, and the answers are joined. A summary that is not ``indexed`` does not
+        depend on ``start``, which need not be known then.
+        """
 
     @abstractmethod
     def map(self, call: RowwiseCall) -> Any:
@@ -299,31 +296,6 @@ def lazy_rows(X: Any) -> LazyRows | None:
                 rows: LazyRows = getattr(import_module(module), name)(X)
                 return rows
     return None
-
-
-def reduce_rows(
-    X: Any,
-    estimator: BaseEstimator,
-    summarise: Summarise,
-    sample_weight: Any = None,
-    *,
-    reset: bool = True,
-    upcast: bool = False,
-    indexed: bool = False,
-) -> Any:
-    """Validate training data for an estimator and sum them up.
-
-    ``n_features_in_`` and ``feature_names_in_`` are set on the estimator if ``reset``, and checked if
-    not. ``summarise(rows, weights, start)`` is called for each chunk, where ``start`` is the index of
-    its first row, and the answers are joined. A summary that is not ``indexed`` does not depend on
-    ``start``, which need not be known then.
-    """
-    lazy = lazy_rows(X)
-    if lazy is not None:
-        options = {"reset": reset, "upcast": upcast, "indexed": indexed}
-        return lazy.reduce(estimator, summarise, sample_weight, **options)
-    rows = rows_of(X, estimator, reset=reset, upcast=upcast)
-    return summarise(rows, weights_of(sample_weight, rows.shape[0]), 0)
 
 
 def by_rows(axis: int = 0) -> Callable[[Method], Method]:

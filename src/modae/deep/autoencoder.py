@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils import check_array
 
-from modae.data import rows_of
 from modae.data.rows import Rows
+from modae.data.validation import rows_of
 from modae.deep.base import DeepModules, Task
 from modae.deep.model import TrainedModel
 from modae.linear.model import resolved_components

@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from modae.data import rows_of
 from modae.data.rows import Rows
+from modae.data.validation import rows_of
 from modae.deep.loss import check_name
 from modae.deep.model import DTYPES, Scaling, TrainedModel, TrainingState, device_of
 from modae.deep.training import SCHEDULES, train

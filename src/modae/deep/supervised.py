@@ -10,9 +10,8 @@ import torch
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, column_or_1d
 
-from modae.data import check_length, rows_of
 from modae.data.rows import Rows
-from modae.data.validation import labels_of, refuse_masked
+from modae.data.validation import check_length, labels_of, refuse_masked, rows_of
 from modae.deep.base import DeepModules, Task
 from modae.deep.loss import AVERAGES
 from modae.deep.model import TrainedModel

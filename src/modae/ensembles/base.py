@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from modae.data import columns_of, lazy_rows
+from modae.data.validation import columns_of, lazy_rows
 from modae.ensembles.members import (
     Generator,
     Member,

@@ -14,8 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from modae.data import by_rows, gather, split_weights, weights_of
-from modae.data.validation import labels_of
+from modae.data.validation import by_rows, gather, labels_of, split_weights, weights_of
 from modae.ensembles.base import ModularEnsemble, Routed, stacked
 from modae.ensembles.members import Member, MemberError, two_generators, warn_if_equal
 from modae.ensembles.neighbors import NearestNeighborClassifier

@@ -13,7 +13,7 @@ from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from modae.data import gather
+from modae.data.validation import gather
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
 

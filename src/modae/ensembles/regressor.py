@@ -21,8 +21,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from modae.data import by_rows, gather, split_weights, weights_of
-from modae.data.validation import targets_of
+from modae.data.validation import by_rows, gather, split_weights, targets_of, weights_of
 from modae.ensembles.base import ModularEnsemble, Routed, require_in_memory, stacked
 from modae.ensembles.members import (
     call_members,

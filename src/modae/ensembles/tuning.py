@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, indexable
 
-from modae.data import by_rows, rows_of, weights_of
+from modae.data.validation import by_rows, rows_of, weights_of
 from modae.ensembles.base import SIZES, EnsembleParameters, require_in_memory
 from modae.ensembles.families import AllColumns, Family, default_families, several
 from modae.ensembles.leaderboard import Leaderboard

@@ -233,7 +233,7 @@ def summary_of(model: Any) -> dict[str, Any]:
         "predicts": hasattr(last, "predict"),
         "classes": None if classes is None else [str(label) for label in np.ravel(classes)],
         "notes": _plain(notes) if isinstance(notes, dict) else {},
-        "model": _plain(_model_summary(last)) if fitted else {},
+        "model": _plain(model_summary(last)) if fitted else {},
     }
 
 
@@ -247,13 +247,13 @@ def _is_fitted(model: Any) -> bool:
     return False
 
 
-def _model_summary(model: Any) -> dict[str, Any]:
+def model_summary(model: Any) -> dict[str, Any]:
     """What the layout of a class tells of an object, and of the extractor or the model inside it."""
     layout, held = layout_for(type(model)), getattr(model, "__dict__", {})
     if "steps" in held:
-        return _model_summary(held["steps"][-1][1])
+        return model_summary(held["steps"][-1][1])
     inside = [held[name] for name in ("extractor_", "best_estimator_", "estimator") if name in held]
-    told = _model_summary(inside[0]) if inside else {}
+    told = model_summary(inside[0]) if inside else {}
     if layout is None:
         return told
     if "estimators_" in held:

@@ -11,20 +11,11 @@ from warnings import warn
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from modae.data import gather, lazy_rows, rows_of, weights_of
 from modae.data.rows import Rows
 from modae.data.summary import DataSummary
-from modae.linear.model import (
-    ROTATIONS,
-    SOLVERS,
-    DiversityPath,
-    LinearModel,
-    Settings,
-    fitted,
-    resolved_components,
-)
-from modae.linear.modules import LinearModules, Modules, codes_by_module
-from modae.linear.notebook import CertifiedFigures
+from modae.data.validation import gather, lazy_rows, rows_of, weights_of
+from modae.linear.model import ROTATIONS, SOLVERS, LinearModel, Settings, resolved_components
+from modae.linear.modules import CertifiedModules, LinearModules, Modules, fitted
 from modae.utils.arrays import Array
 from modae.utils.parameters import (
     check_choice,
@@ -35,11 +26,11 @@ from modae.utils.parameters import (
     check_non_negative,
 )
 
+#: Held while rows join those of an estimator, so that several threads may call ``partial_fit``.
 _JOINING = Lock()
-"""Held while rows join those of an estimator, so that several threads may call ``partial_fit``."""
 
 
-class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
+class LinearModularAutoencoder(CertifiedModules, LinearModules):
     r"""A set of linear autoencoders trained together to be good and different.
 
     PCA gives one set of features. This gives ``n_modules`` sets of ``n_components`` features each,
@@ -171,28 +162,15 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
     """
 
     mean_ = fitted(lambda model: model.mean)
-    principal_axes_ = fitted(lambda model: model.principal_axes)
-    eigenvalues_ = fitted(lambda model: model.eigenvalues)
-    total_variance_ = fitted(lambda model: model.total_variance)
-    allocation_ = fitted(lambda model: model.solution.shares)
     encoders_ = fitted(lambda model: model.encoders)
     decoders_ = fitted(lambda model: model.decoders)
     loss_ = fitted(lambda model: model.solution.loss)
     reconstruction_error_ = fitted(lambda model: model.solution.reconstruction_error)
     diversity_term_ = fitted(lambda model: model.solution.diversity_term)
-    lower_bound_ = fitted(lambda model: model.solution.lower_bound)
-    optimality_gap_ = fitted(lambda model: model.solution.gap)
-    attainment_ = fitted(lambda model: model.solution.attainment)
-    certified_ = fitted(lambda model: model.certified)
     explained_variance_ratio_ = fitted(lambda model: model.explained_variance_ratio)
     explained_variance_ratio_of_mean_ = fitted(lambda model: model.explained_variance_ratio_of_mean)
     loss_history_ = fitted(lambda model: model.solution.loss_history)
-    n_iter_ = fitted(lambda model: model.solution.n_iter)
     solver_ = fitted(lambda model: model.solution.solver)
-    n_components_ = fitted(lambda model: model.settings.n_components)
-    diversity_ = fitted(lambda model: model.settings.diversity)
-
-    _model: LinearModel
 
     def __init__(
         self,
@@ -255,7 +233,7 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
         rows = self._fit(X, sample_weight)
         if rows is None or self.upcast:  # codes are in the precision of X
             return gather(self.transform_modules(X))
-        return gather(codes_by_module(rows, self._modules()))
+        return gather(self._modules().codes_by_module(rows))
 
     def _fit(self, X: Any, sample_weight: Any) -> Rows | None:
         """Fit, and give the validated rows, if they are in memory."""
@@ -382,36 +360,21 @@ class LinearModularAutoencoder(CertifiedFigures, DiversityPath, LinearModules):
             if reset and (width := lazy.columns().shape[1]):
                 resolved_components(self.n_components, width)  # said before the rows are read
             options = {"reset": reset, "upcast": self.upcast, "indexed": False}
-            new = lazy.reduce(self, _summary, sample_weight, **options)
+            new = lazy.reduce(
+                self,
+                lambda rows, weights, start: DataSummary.of(rows, weights),
+                sample_weight,
+                **options,
+            )
         if new.is_empty and reset:
             raise ValueError("sample_weight is zero for every row: there would be no data.")
         return new, rows
 
     def _settings(self, n_features: int, seed: int | None = None) -> Settings:
-        if seed is None:
-            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return Settings(
-            n_modules=int(self.n_modules),
-            n_components=resolved_components(self.n_components, n_features),
-            diversity=float(self.diversity),
-            solver=self.solver,
-            spectrum=self.spectrum,
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-            seed=seed,
-            rotation=self.rotation,
-        )
-
-    def _solved_model(self) -> LinearModel:
-        model = self._model
-        if not model.is_solved:
-            model.solved().warn_if_unfinished(stacklevel=4)
-        return model
+        width = resolved_components(self.n_components, n_features)
+        others = {"solver": self.solver, "spectrum": self.spectrum, "rotation": self.rotation}
+        return Settings.of(self, width, seed, **others)
 
     def _modules(self) -> Modules:
         model = self._solved_model()
         return Modules(model.mean, model.encoders, model.decoders, model.settings.diversity)
-
-
-def _summary(rows: Rows, weights: Array | None, start: int) -> DataSummary:
-    return DataSummary.of(rows, weights)

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from modae.core.frames import random_rotations
-from modae.data import reduce_rows
 from modae.data.bootstrap import Resamples
 from modae.data.rows import Rows
-from modae.linear.model import ROTATIONS, fitted, read_only, resolved_components
-from modae.linear.modules import LinearModules, Modules
+from modae.data.validation import lazy_rows, rows_of
+from modae.linear.model import ROTATIONS, read_only, resolved_components
+from modae.linear.modules import LinearModules, Modules, fitted
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
 from modae.utils.parameters import check_choice, check_count, check_flag
@@ -123,10 +123,15 @@ class BaggingAutoencoder(LinearModules):
         -------
         self
         """
-        self._check_parameters()
+        check_count("n_modules", self.n_modules)
+        if self.n_components is not None:
+            check_count("n_components", self.n_components)
+        check_choice("rotation", self.rotation, ROTATIONS)
+        check_choice("spectrum", self.spectrum, ("auto", "exact", "krylov"))
+        check_flag("upcast", self.upcast)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
 
-        def resample(rows: Rows, weights: Array | None, start: int) -> Resamples:
+        def resample(rows: Rows, weights: Array | None = None, start: int = 0) -> Resamples:
             return Resamples.of(rows, seed, self.n_modules, start)
 
         def module_axes(module: int) -> tuple[Array, Array]:
@@ -134,7 +139,12 @@ class BaggingAutoencoder(LinearModules):
             return sample.axes, sample.eigenvalues * sample.variance_unit
 
         fresh = copy(self)  # a fit that fails leaves this model as it was
-        resamples = reduce_rows(X, fresh, resample, upcast=self.upcast, indexed=True)
+        lazy = lazy_rows(X)
+        if lazy is None:
+            resamples = resample(rows_of(X, fresh, reset=True, upcast=self.upcast))
+        else:
+            options = {"reset": True, "upcast": self.upcast, "indexed": True}
+            resamples = lazy.reduce(fresh, resample, None, **options)
         width = int(resolved_components(self.n_components, fresh.n_features_in_))
         tasks = [(module,) for module in range(self.n_modules)]
         found = run_parallel(module_axes, tasks, self.n_jobs)
@@ -153,14 +163,6 @@ class BaggingAutoencoder(LinearModules):
         )
         self.__dict__ = fresh.__dict__
         return self
-
-    def _check_parameters(self) -> None:
-        check_count("n_modules", self.n_modules)
-        if self.n_components is not None:
-            check_count("n_components", self.n_components)
-        check_choice("rotation", self.rotation, ROTATIONS)
-        check_choice("spectrum", self.spectrum, ("auto", "exact", "krylov"))
-        check_flag("upcast", self.upcast)
 
     def _solved_model(self) -> BaggedAxes:
         return self._model

@@ -21,7 +21,7 @@ applied to the least-squares prediction :math:`\Sigma_{yx}(\Sigma_{xx}+aI)^+x`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -29,9 +29,9 @@ from scipy.linalg import norm
 from scipy.sparse import issparse
 
 from modae.core.objective import Terms
-from modae.data.rows import BLOCK_BYTES, Rows, centred_product, mean_row
+from modae.data.rows import BLOCK_BYTES, Rows, mean_row
 from modae.data.spectrum import KeptRows, Spectrum, signed
-from modae.data.summary import MEMORY_LIMIT
+from modae.data.summary import require_room
 from modae.utils.arrays import Array
 
 
@@ -56,10 +56,6 @@ class LeastSquares:
     spectrum: Spectrum
     root_penalty: float
 
-    def leading(self, n_modules: int, n_components: int) -> LeastSquares:
-        """The same with those principal axes only that the modules can use."""
-        return replace(self, spectrum=self.spectrum.leading(n_modules, n_components))
-
 
 def least_squares(
     rows: Rows, targets: Array, weights: Array | None = None, alpha: float = 0.0
@@ -80,15 +76,20 @@ def least_squares(
     ([[3.0], [4.0]], [[0.6, 0.8]])
     """
     kept = KeptRows(rows, weights)
-    _require_room(min(rows.shape[0], rows.shape[1] + targets.shape[1]))
+    side = min(rows.shape[0], rows.shape[1] + targets.shape[1])
+    require_room(side, "Least squares", "Reduce the number of features first.")
     row_mean, target_mean = mean_row(rows, weights), mean_row(targets, weights)
     scaled = np.sqrt(kept.shares)[:, None] * (targets - target_mean)
     root = float(np.sqrt(alpha / (len(scaled) if weights is None else weights.sum())))
     solve = _solve_wide if rows.shape[0] < rows.shape[1] else _solve_tall
     explained, coefficients = solve(kept, row_mean, scaled, root)
-    axes, eigenvalues = _target_axes(explained, max(rows.shape))
+    # Principal axes in target space; eigenvalues are squares of singular values above round-off.
+    _, scales, axes = np.linalg.svd(explained, full_matrices=False)
+    n_terms = max(*rows.shape, explained.shape[1])
+    noise = n_terms * float(np.finfo(np.float64).eps) * scales.max(initial=0.0)
+    rank = int(np.count_nonzero(scales > noise))
     total = float(np.vdot(scaled, scaled))
-    spectrum = Spectrum(target_mean, signed(axes), eigenvalues, total)
+    spectrum = Spectrum(target_mean, signed(axes[:rank]), scales[:rank] ** 2, total)
     return LeastSquares(row_mean, coefficients, spectrum, root)
 
 
@@ -104,20 +105,6 @@ class Maps(NamedTuple):
     decoders: Array
     encoders: Array
     mean: Array
-
-    def predict(self, rows: Rows) -> Array:
-        """The mean of the maps on each row, (n, T), in the precision of the rows."""
-        prediction = centred_product(rows, self.row_mean, self.mean.T)
-        prediction += self.target_mean.astype(rows.dtype, copy=False)
-        return prediction
-
-    def predict_members(self, rows: Rows) -> Array:
-        """Each map on each row, (M, n, T), in the precision of the rows."""
-        flat = self.encoders.reshape(-1, self.encoders.shape[2])
-        codes = np.hsplit(centred_product(rows, self.row_mean, flat.T), len(self.encoders))
-        predictions: Array = np.stack(codes) @ self.decoders.astype(rows.dtype, copy=False).mT
-        predictions += self.target_mean.astype(rows.dtype, copy=False)
-        return predictions
 
     def penalty(self, root: float) -> Terms:
         """What ridge adds to the terms of the loss: those on the rows ``root * I`` with targets 0."""
@@ -173,14 +160,6 @@ def _solve_wide(kept: KeptRows, mean: Array, targets: Array, root: float) -> tup
     return (scales[:, None] / lengths) * matches, coefficients / largest / largest
 
 
-def _target_axes(explained: Array, n_terms: int) -> tuple[Array, Array]:
-    """Principal axes in target space, and eigenvalues: squares of singular values above round-off."""
-    _, scales, axes = np.linalg.svd(explained, full_matrices=False)
-    noise = max(n_terms, explained.shape[1]) * float(np.finfo(np.float64).eps) * scales.max(initial=0.0)
-    rank = int(np.count_nonzero(scales > noise))
-    return axes[:rank], scales[:rank] ** 2
-
-
 def _triangle(blocks: Iterator[Array]) -> Array:
     """R of the QR decomposition of a matrix that is given block after block."""
     factor: Array = np.asarray(np.linalg.qr(next(blocks), mode="r"))
@@ -223,13 +202,4 @@ def _rank_of_rows(scales: Array, kept: KeptRows, mean: Array) -> int:
     """
     longest: int = max(kept.rows.shape)
     noise = longest * scales.max(initial=0.0) + 4.0 * float(norm(mean))  # this norm squares nothing
-    return int(np.count_nonzero(scales > float(np.finfo(kept.dtype).eps) * noise))
-
-
-def _require_room(side: int) -> None:
-    needed = 8 * side * side
-    if needed > MEMORY_LIMIT:
-        raise MemoryError(
-            f"Least squares needs a matrix of {side:,} x {side:,} numbers: {needed / 1e9:.1f} GB, over "
-            f"the limit of {MEMORY_LIMIT / 1e9:.1f} GB. Reduce the number of features first."
-        )
+    return int(np.count_nonzero(scales > float(np.finfo(kept.rows.dtype).eps) * noise))

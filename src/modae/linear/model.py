@@ -5,18 +5,18 @@ Models for other diversities follow from one fit: the spectrum is all that they 
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from threading import Lock
-from typing import Any, Self
+from typing import Any
 from warnings import warn
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_random_state
 
 from modae.core.backfitting import solve_backfitting
 from modae.core.frames import random_rotations
@@ -26,22 +26,21 @@ from modae.core.spectral import solve_spectral
 from modae.data.spectrum import Spectrum
 from modae.data.summary import DataSummary
 from modae.utils.arrays import Array, Precision
-from modae.utils.parameters import check_diversity
 
+#: Name of a solver -> ``solve(problem, rng, *, tol, max_iter)``, which returns a Solution.
 SOLVERS: dict[str, Callable[..., Solution]] = {
     "spectral": solve_spectral,
     "backfitting": solve_backfitting,
     "gradient": solve_gradient,
 }
-"""Name of a solver -> ``solve(problem, rng, *, tol, max_iter)``, which returns a Solution."""
 
 ROTATIONS = (None, "random")
 
+#: What "auto" stands for: the only solver whose optimum is certified.
 DEFAULT_SOLVER = "spectral"
-"""What "auto" stands for: the only solver whose optimum is certified."""
 
+#: A gap that counts as closed where the products were made in float32.
 CLOSED_SINGLE = 1e-5
-"""A gap that counts as closed where the products were made in float32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +57,22 @@ class Settings:
     seed: int
     rotation: str | None = None
 
-
-class UnsolvedError(ValueError, AttributeError):
-    """The data seen so far have no model yet, for the reason given; ``hasattr`` is False."""
+    @classmethod
+    def of(
+        cls, estimator: Any, n_components: int | float, seed: int | None = None, **others: Any
+    ) -> Settings:
+        """Those of an estimator with checked parameters; it draws a seed if none is given."""
+        if seed is None:
+            seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
+        return cls(
+            n_modules=int(estimator.n_modules),
+            n_components=n_components,
+            diversity=float(estimator.diversity),
+            tol=float(estimator.tol),
+            max_iter=int(estimator.max_iter),
+            seed=seed,
+            **others,
+        )
 
 
 class LinearModel:
@@ -154,7 +166,8 @@ class LinearModel:
     @property
     def spectrum(self) -> Spectrum:
         """The leading principal axes of the data."""
-        self.solved()
+        if self._spectrum is None:
+            self.solved()
         assert self._spectrum is not None
         return self._spectrum
 
@@ -184,16 +197,6 @@ class LinearModel:
         return read_only(np.stack(np.hsplit(flat, len(decoders))), self.dtype)
 
     @cached_property
-    def principal_axes(self) -> Array:
-        """The kept axes, (K, D)."""
-        return read_only(self.spectrum.axes, self.dtype)
-
-    @cached_property
-    def eigenvalues(self) -> Array:
-        """Variances along the kept axes, (K,)."""
-        return read_only(self.spectrum.eigenvalues * self.spectrum.variance_unit)
-
-    @cached_property
     def total_variance(self) -> float:
         """Variance of the data in all directions."""
         return self.spectrum.total_variance * self.spectrum.variance_unit
@@ -213,8 +216,7 @@ class LinearModel:
         decoders, encoders = self.solution.decoders, self.solution.encoders
         seen = encoders * self.spectrum.eigenvalues[: encoders.shape[2]]
         explained = np.einsum("mhk,mhk->m", seen, 2.0 * decoders.mT - encoders)
-        ratio: Array = explained / (self.spectrum.total_variance or 1.0)
-        return ratio
+        return explained / (self.spectrum.total_variance or 1.0)
 
     @property
     def explained_variance_ratio_of_mean(self) -> float:
@@ -224,10 +226,7 @@ class LinearModel:
 
     def with_settings(self, **changes: Any) -> LinearModel:
         """The model for another diversity or size on the same axes: the data are not needed again."""
-        if self._spectrum is None:
-            self.solved()
-        spectrum, now = self._spectrum, self._settings
-        assert spectrum is not None
+        spectrum, now = self.spectrum, self.settings
         settings = replace(now, **changes)
         n_modules, n_components = settings.n_modules, int(settings.n_components)
         if (n_modules, n_components) != (now.n_modules, now.n_components):
@@ -244,8 +243,8 @@ class LinearModel:
 
     def without_data(self) -> LinearModel:
         """The solved model alone, to travel: the sums are D x D, the model is not."""
-        light = LinearModel.__new__(LinearModel)
-        light.__setstate__({**self.solved().__getstate__(), "summary": None})
+        light = copy(self.solved())
+        light.summary = None
         return light
 
     def warn_if_unfinished(self, stacklevel: int) -> None:
@@ -272,68 +271,6 @@ def read_only(values: Array, dtype: Any = np.float64) -> Array:
     published = np.ascontiguousarray(values, dtype=dtype).view()
     published.flags.writeable = False
     return published
-
-
-def fitted(read: Callable[[LinearModel], Any]) -> property:
-    """A fitted attribute that is read from the model behind the estimator, and cannot be set."""
-
-    def get(self: Any) -> Any:
-        if "_model" not in vars(self):  # the check itself takes longer than reading
-            check_is_fitted(self)
-        try:
-            return read(self._solved_model())
-        except ValueError as reason:
-            raise UnsolvedError(str(reason)) from reason
-
-    return property(get)
-
-
-class DiversityPath:
-    """The diversity path of an estimator. Abstract: a subclass says how another model is made."""
-
-    def with_diversity(self, diversity: float) -> Self:
-        """A new fitted estimator for another diversity, from the stored spectrum alone.
-
-        It equals a fresh ``fit`` at that diversity with the same ``random_state``.
-
-        Parameters
-        ----------
-        diversity : float
-
-        Returns
-        -------
-        estimator : of the same class
-        """
-        check_is_fitted(self)
-        check_diversity(diversity)
-        return self._derived(diversity=diversity)
-
-    def path(self, diversities: Iterable[float]) -> Iterator[Self]:
-        """One fitted estimator for each diversity, in the order given, as ``with_diversity`` makes them.
-
-        Parameters
-        ----------
-        diversities : iterable of float
-
-        Returns
-        -------
-        estimators : iterator
-            Each is solved when it is asked for.
-        """
-        check_is_fitted(self)
-        if not isinstance(diversities, Iterable):
-            raise ValueError(
-                f"diversities must be a sequence of numbers, got {diversities!r}; for a single one use "
-                "with_diversity."
-            )
-        values = list(diversities)
-        for diversity in values:
-            check_diversity(diversity)
-        return (self.with_diversity(diversity) for diversity in values)
-
-    @abstractmethod
-    def _derived(self, **changes: Any) -> Self:
-        """A fitted estimator with other settings on the same spectrum."""
 
 
 def resolved_components(n_components: Any, n_features: int) -> int | float:

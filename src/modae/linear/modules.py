@@ -1,4 +1,4 @@
-r"""What fitted linear modules make of rows: codes, reconstructions, losses; all extractors share it.
+r"""What linear estimators share: codes, reconstructions and losses of rows; certificate and path.
 
 Encoders are (M, H, D), decoders (M, D, H) with orthonormal columns; the mean (D,) is subtracted before
 coding and added after. Answers are where the rows are.
@@ -7,6 +7,7 @@ coding and added after. Answers are where the rows are.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from typing import Any, NamedTuple, Self
 
@@ -14,25 +15,25 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from modae.data import by_rows, codes_of, gather, rows_of
 from modae.data.rows import (
+    HOST,
     Rows,
-    by_module,
     centred_product,
     centred_squares,
     check_same_place,
     place_and_values,
     remember_place,
-    same_place,
-    unwrap,
 )
-from modae.data.validation import AcceptsAnyRows
-from modae.linear.notebook import KeyFigures, modules_text
+from modae.data.validation import AcceptsAnyRows, by_rows, codes_of, gather, rows_of
+from modae.linear.model import LinearModel, read_only
+from modae.linear.notebook import KeyFigures, modules_text, optimality
 from modae.utils.arrays import Array
+from modae.utils.parameters import check_diversity
+from modae.utils.text import bounded_loss, percent
 
 
 class Modules(NamedTuple):
-    """What the methods below need, read once in each call: another thread may fit in between.
+    """What an estimator's methods need, read once in each call: another thread may fit in between.
 
     Encoders are (M, H, D), decoders (M, D, H) with orthonormal columns.
     """
@@ -41,6 +42,39 @@ class Modules(NamedTuple):
     encoders: Array
     decoders: Array
     diversity: float
+
+    def codes(self, rows: Rows) -> Any:
+        """Codes of all modules side by side, (n, M*H), in the precision of the rows."""
+        return centred_product(rows, self.mean, self.encoders.reshape(-1, self.encoders.shape[2]).T)
+
+    def codes_by_module(self, rows: Rows) -> Any:
+        """Codes of each module, (M, n, H)."""
+        codes = self.codes(rows)
+        place, _ = place_and_values(rows)
+        stack = place.xp.reshape(codes, (rows.shape[0], len(self.encoders), -1))
+        stack = place.xp.permute_dims(stack, (1, 0, 2))
+        return np.ascontiguousarray(stack) if place is HOST else stack
+
+    def losses(self, rows: Rows) -> Any:
+        r"""Loss of each row, (n,), in float64 and without the reconstructions.
+
+        :math:`\|A_iz_i-x\|^2=\|x\|^2+\langle z_i,\,z_i-2A_i^Tx\rangle`, and with
+        :math:`A=[A_1\dots A_M]` the error of the mean is
+        :math:`\|x\|^2-\frac2M\langle z,A^Tx\rangle+\frac1{M^2}\langle z,A^TAz\rangle`.
+        """
+        n_modules, flat = len(self.decoders), np.hstack(list(self.decoders))
+        place, _ = place_and_values(rows)
+        squares = centred_squares(rows, self.mean)
+        pair = self.codes(rows), centred_product(rows, self.mean, flat)
+        codes, matches = (place.cast(each, place.precise) for each in pair)
+        flat = flat.astype(np.float64)
+        overlap = place.xp.vecdot(codes, matches) * (2.0 / n_modules)
+        own = place.xp.vecdot(codes, codes) / n_modules
+        mapped = codes @ place.send(flat.T @ flat, place.precise)
+        together = place.xp.vecdot(mapped, codes) / n_modules**2
+        reconstruction = place.xp.clip(squares + own - overlap, min=0.0)
+        error_of_mean = place.xp.clip(squares + together - overlap, min=0.0)
+        return (1.0 - self.diversity) * reconstruction + self.diversity * error_of_mean
 
 
 class LinearModules(KeyFigures, AcceptsAnyRows, TransformerMixin, BaseEstimator):
@@ -62,7 +96,7 @@ class LinearModules(KeyFigures, AcceptsAnyRows, TransformerMixin, BaseEstimator)
         codes : ndarray of shape (n_samples, n_modules * n_components)
         """
         modules, rows = self._modules_and_rows(X, "transform")
-        return unwrap(encode(rows, modules.mean, modules.encoders))
+        return modules.codes(rows)
 
     @by_rows(axis=1)
     def transform_modules(self, X: Any) -> Array:
@@ -77,7 +111,7 @@ class LinearModules(KeyFigures, AcceptsAnyRows, TransformerMixin, BaseEstimator)
         codes : ndarray of shape (n_modules, n_samples, n_components)
         """
         modules, rows = self._modules_and_rows(X, "transform_modules")
-        return codes_by_module(rows, modules)
+        return modules.codes_by_module(rows)
 
     @by_rows()
     def inverse_transform(self, X: Any) -> Array:
@@ -100,7 +134,9 @@ class LinearModules(KeyFigures, AcceptsAnyRows, TransformerMixin, BaseEstimator)
                 f"X must have n_modules * n_components = {width} columns, as transform returns them, "
                 f"got {codes.shape[1]}."
             )
-        return unwrap(mean_reconstruction(codes, modules.mean, modules.decoders))
+        place, values = place_and_values(codes)
+        flat = np.hstack(list(modules.decoders)).astype(codes.dtype, copy=False) / len(modules.decoders)
+        return values @ place.send(flat.T, codes.dtype) + place.send(modules.mean, codes.dtype)
 
     @by_rows(axis=1)
     def reconstruct_modules(self, X: Any) -> Array:
@@ -115,8 +151,9 @@ class LinearModules(KeyFigures, AcceptsAnyRows, TransformerMixin, BaseEstimator)
         reconstructions : ndarray of shape (n_modules, n_samples, n_features)
         """
         modules, rows = self._modules_and_rows(X, "reconstruct_modules")
-        codes = encode(rows, modules.mean, modules.encoders)
-        return unwrap(reconstructions(codes, modules.mean, modules.decoders))
+        place, _ = place_and_values(rows)
+        decoders = place.send(modules.decoders.mT, rows.dtype)
+        return modules.codes_by_module(rows) @ decoders + place.send(modules.mean, rows.dtype)
 
     @by_rows()
     def score_samples(self, X: Any) -> Array:
@@ -131,7 +168,7 @@ class LinearModules(KeyFigures, AcceptsAnyRows, TransformerMixin, BaseEstimator)
         scores : ndarray of shape (n_samples,)
         """
         modules, rows = self._modules_and_rows(X, "score_samples")
-        return -unwrap(row_losses(rows, *modules))
+        return -modules.losses(rows)
 
     def score(self, X: Any, y: object = None) -> float:
         """Mean of ``score_samples``: minus the loss. Compares models at one diversity only.
@@ -192,47 +229,113 @@ class LinearModules(KeyFigures, AcceptsAnyRows, TransformerMixin, BaseEstimator)
         """The fitted modules."""
 
 
-def encode(rows: Rows, mean: Array, encoders: Array) -> Any:
-    """Codes of all modules side by side, (n, M*H), in the precision of the rows."""
-    return centred_product(rows, mean, encoders.reshape(-1, encoders.shape[2]).T)
+class UnsolvedError(ValueError, AttributeError):
+    """The data seen so far have no model yet, for the reason given; ``hasattr`` is False."""
 
 
-def codes_by_module(rows: Rows, modules: Modules) -> Any:
-    """Codes of each module, (M, n, H), where the rows are."""
-    return unwrap(by_module(encode(rows, modules.mean, modules.encoders), len(modules.encoders)))
+def fitted(read: Callable[[Any], Any]) -> property:
+    """A fitted attribute that is read from the model behind the estimator, and cannot be set."""
+
+    def get(self: Any) -> Any:
+        if "_model" not in vars(self):  # the check itself takes longer than reading
+            check_is_fitted(self)
+        try:
+            return read(self._solved_model())
+        except ValueError as reason:
+            raise UnsolvedError(str(reason)) from reason
+
+    return property(get)
 
 
-def mean_reconstruction(codes: Rows, mean: Array, decoders: Array) -> Any:
-    """Mean of what the modules make of their codes, (n, D)."""
-    place, values = place_and_values(codes)
-    flat = np.hstack(list(decoders)).astype(codes.dtype, copy=False) / len(decoders)
-    there = values @ place.send(flat.T, codes.dtype) + place.send(mean, codes.dtype)
-    return same_place(codes, there)
+class CertifiedModules(KeyFigures):
+    """An estimator whose loss is compared with a lower bound: certificate, key figures, diversity path.
 
-
-def reconstructions(codes: Rows, mean: Array, decoders: Array) -> Any:
-    """What each module makes of its codes, (M, n, D)."""
-    place, values = place_and_values(by_module(codes, len(decoders)))
-    decoded = values @ place.send(decoders.mT, codes.dtype) + place.send(mean, codes.dtype)
-    return same_place(codes, decoded)
-
-
-def row_losses(rows: Rows, mean: Array, encoders: Array, decoders: Array, diversity: float) -> Any:
-    r"""Loss of each row, (n,), in float64 and without the reconstructions: orthonormal decoders only.
-
-    :math:`\|A_iz_i-x\|^2=\|x\|^2+\langle z_i,\,z_i-2A_i^Tx\rangle`, and with
-    :math:`A=[A_1\dots A_M]` the error of the mean is
-    :math:`\|x\|^2-\frac2M\langle z,A^Tx\rangle+\frac1{M^2}\langle z,A^TAz\rangle`.
+    Abstract: a subclass has a LinearModel once it is fitted, and says how another one is made.
     """
-    n_modules, flat = len(decoders), np.hstack(list(decoders))
-    place, codes = place_and_values(encode(rows, mean, encoders))
-    matches = place_and_values(centred_product(rows, mean, flat))[1]
-    squares = place_and_values(centred_squares(rows, mean))[1]
-    codes, matches = (place.cast(each, place.precise) for each in (codes, matches))
-    flat = flat.astype(np.float64)
-    overlap = place.xp.vecdot(codes, matches) * (2.0 / n_modules)
-    own = place.xp.vecdot(codes, codes) / n_modules
-    together = place.xp.vecdot(codes @ place.send(flat.T @ flat, place.precise), codes) / n_modules**2
-    reconstruction = place.xp.clip(squares + own - overlap, min=0.0)
-    error_of_mean = place.xp.clip(squares + together - overlap, min=0.0)
-    return same_place(rows, (1.0 - diversity) * reconstruction + diversity * error_of_mean)
+
+    principal_axes_ = fitted(lambda model: read_only(model.spectrum.axes, model.dtype))
+    eigenvalues_ = fitted(
+        lambda model: read_only(model.spectrum.eigenvalues * model.spectrum.variance_unit)
+    )
+    total_variance_ = fitted(lambda model: model.total_variance)
+    allocation_ = fitted(lambda model: model.solution.shares)
+    lower_bound_ = fitted(lambda model: model.solution.lower_bound)
+    optimality_gap_ = fitted(lambda model: model.solution.gap)
+    attainment_ = fitted(lambda model: model.solution.attainment)
+    certified_ = fitted(lambda model: model.certified)
+    n_iter_ = fitted(lambda model: model.solution.n_iter)
+    n_components_ = fitted(lambda model: model.settings.n_components)
+    diversity_ = fitted(lambda model: model.settings.diversity)
+
+    _model: LinearModel
+
+    def with_diversity(self, diversity: float) -> Self:
+        """A new fitted estimator for another diversity, from the stored spectrum alone.
+
+        It equals a fresh ``fit`` at that diversity with the same ``random_state``.
+
+        Parameters
+        ----------
+        diversity : float
+
+        Returns
+        -------
+        estimator : of the same class
+        """
+        check_is_fitted(self)
+        check_diversity(diversity)
+        return self._derived(diversity=diversity)
+
+    def path(self, diversities: Iterable[float]) -> Iterator[Self]:
+        """One fitted estimator for each diversity, in the order given, as ``with_diversity`` makes them.
+
+        Parameters
+        ----------
+        diversities : iterable of float
+
+        Returns
+        -------
+        estimators : iterator
+            Each is solved when it is asked for.
+        """
+        check_is_fitted(self)
+        if not isinstance(diversities, Iterable):
+            raise ValueError(
+                f"diversities must be a sequence of numbers, got {diversities!r}; for a single one use "
+                "with_diversity."
+            )
+        values = list(diversities)
+        for diversity in values:
+            check_diversity(diversity)
+        return (self.with_diversity(diversity) for diversity in values)
+
+    @abstractmethod
+    def _derived(self, **changes: Any) -> Self:
+        """A fitted estimator with other settings on the same spectrum."""
+
+    def _solved_model(self) -> LinearModel:
+        model = self._model
+        if not model.is_solved:
+            model.solved().warn_if_unfinished(stacklevel=4)
+        return model
+
+    def _key_figures(self) -> dict[str, str]:
+        model: Any = self
+        if not self._model.is_solved:
+            return {"Model": "solved when it is next read"}  # which is not now: it may take a while
+
+        def explained(error: float) -> str:
+            return percent(1.0 - error / model.total_variance_) if model.total_variance_ else "none"
+
+        of_mean = model.reconstruction_error_ - model.diversity_term_
+        loss, bound = bounded_loss(model)
+        reached = getattr(model, "objective_", model.loss_)
+        return {
+            "Modules": modules_text(model.encoders_.shape),
+            "Diversity": f"{model.diversity_:g}",
+            "Loss" if reached == model.loss_ else "Loss and penalty": loss,
+            "Lower bound": f"{bound}, which no modules can beat",
+            "Optimality": optimality(model),
+            "Variance explained": f"{explained(of_mean)} by the mean of the modules, "
+            f"{explained(model.reconstruction_error_)} by one on average",
+        }

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
-from modae.utils.text import bounded_loss, closeness, counted, percent
+from modae.utils.text import closeness, counted
 
 # Colours are those of the page around, so that the table is right on light and on dark ones, and lines
 # are a faint shade of them. The table's name in front of each rule outweighs the rules of notebooks.
@@ -44,31 +44,6 @@ class KeyFigures:
     def _repr_html_(self) -> Callable[[], str]:
         diagram = super()._repr_html_  # type: ignore[misc]  # does not exist where text is asked for
         return lambda: diagram() + figures_html(self)
-
-
-class CertifiedFigures(KeyFigures):
-    """The figures of a model that is compared with a lower bound."""
-
-    def _key_figures(self) -> dict[str, str]:
-        model: Any = self
-        if not model._model.is_solved:
-            return {"Model": "solved when it is next read"}  # which is not now: it may take a while
-
-        def explained(error: float) -> str:
-            return percent(1.0 - error / model.total_variance_) if model.total_variance_ else "none"
-
-        of_mean = model.reconstruction_error_ - model.diversity_term_
-        loss, bound = bounded_loss(model)
-        reached = getattr(model, "objective_", model.loss_)
-        return {
-            "Modules": modules_text(model.encoders_.shape),
-            "Diversity": f"{model.diversity_:g}",
-            "Loss" if reached == model.loss_ else "Loss and penalty": loss,
-            "Lower bound": f"{bound}, which no modules can beat",
-            "Optimality": optimality(model),
-            "Variance explained": f"{explained(of_mean)} by the mean of the modules, "
-            f"{explained(model.reconstruction_error_)} by one on average",
-        }
 
 
 def modules_text(shape: tuple[int, ...]) -> str:

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 from warnings import warn
 
-import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from modae.data import gather, rows_of, weights_of
 from modae.data.moments import largest_spread
-from modae.data.rows import Rows
-from modae.data.validation import refuse_masked
+from modae.data.rows import centred_product
+from modae.data.validation import rows_of, targets_of, weights_of
 from modae.linear.least_squares import LeastSquares, Maps, least_squares, maps_of
-from modae.linear.model import DiversityPath, LinearModel, Settings, read_only
-from modae.linear.notebook import CertifiedFigures
+from modae.linear.model import DEFAULT_SOLVER, LinearModel, Settings, read_only
+from modae.linear.modules import CertifiedModules, Modules
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count, check_diversity, check_non_negative
 
 
-class LinearModularRegressor(
-    CertifiedFigures, DiversityPath, MultiOutputMixin, RegressorMixin, BaseEstimator
-):
+class LinearModularRegressor(CertifiedModules, MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""A set of linear regressions of low rank trained together to be good and different.
 
     Each of ``n_modules`` modules predicts several targets from ``n_components`` linear features of X:
@@ -167,20 +163,34 @@ class LinearModularRegressor(
         -------
         self
         """
-        self._check_parameters()
+        check_count("n_modules", self.n_modules)
+        if self.n_components is not None:
+            check_count("n_components", self.n_components)
+        check_diversity(self.diversity)
+        check_non_negative("alpha", self.alpha)
+        check_non_negative("tol", self.tol)
+        check_count("max_iter", self.max_iter)
         fresh = copy(self)  # a fit that fails leaves this model as it was
         rows = rows_of(X, fresh, reset=True)
-        targets, weights = targets_of(y, rows), weights_of(sample_weight, rows.shape[0])
+        targets, weights = targets_of(rows, y, self), weights_of(sample_weight, rows.shape[0])
         if weights is not None:
             if not weights.any():
                 raise ValueError("sample_weight is zero for every row: there would be no data.")
             present = weights > 0.0
             rows, targets, weights = rows[present], targets[present], weights[present]
         table = targets.reshape(len(targets), -1)
-        check_spread(table)
-        settings = self._settings(min(rows.shape[1], table.shape[1]))
+        spread = largest_spread(table)
+        if spread > 0.0 and not 1e-140 < spread < 1e140:
+            raise ValueError(
+                "y must spread over 1e-140 to 1e140, or its square may be no float64, got "
+                f"{spread:.0e}: multiply y by a power of ten."
+            )
+        full_rank = min(rows.shape[1], table.shape[1])
+        wanted = min(10, (full_rank + 1) // 2) if self.n_components is None else self.n_components
+        width = min(int(wanted), full_rank)
+        settings = Settings.of(self, width, solver=DEFAULT_SOLVER, spectrum="exact")
         base = least_squares(rows, table, weights, float(self.alpha))
-        base = base.leading(settings.n_modules, int(settings.n_components))
+        base = replace(base, spectrum=base.spectrum.leading(settings.n_modules, width))
         model = LinearModel(settings, spectrum=base.spectrum, dtype=rows.dtype).solved()
         fresh._publish(base, model, flat=targets.ndim == 1)
         fresh._warn_if_equal(stacklevel=2)
@@ -200,8 +210,10 @@ class LinearModularRegressor(
         y : ndarray of shape (n_samples,) or (n_samples, n_targets), as y was in ``fit``
         """
         check_is_fitted(self)
-        maps = self._maps
-        return self._without_target_axis(maps.predict(rows_of(X, self)))
+        maps, rows = self._maps, rows_of(X, self)
+        predictions = centred_product(rows, maps.row_mean, maps.mean.T)
+        predictions += maps.target_mean.astype(rows.dtype, copy=False)
+        return self._without_target_axis(predictions)
 
     def predict_members(self, X: Any) -> Array:
         """Prediction of each module alone.
@@ -215,8 +227,11 @@ class LinearModularRegressor(
         y : ndarray of shape (n_modules, n_samples) or (n_modules, n_samples, n_targets)
         """
         check_is_fitted(self)
-        maps = self._maps
-        return self._without_target_axis(maps.predict_members(rows_of(X, self)))
+        maps, rows = self._maps, rows_of(X, self)
+        codes = Modules(maps.row_mean, maps.encoders, maps.decoders, 0.0).codes_by_module(rows)
+        predictions = codes @ maps.decoders.astype(rows.dtype, copy=False).mT
+        predictions += maps.target_mean.astype(rows.dtype, copy=False)
+        return self._without_target_axis(predictions)
 
     def _derived(self, **changes: Any) -> Self:
         now = self._model.settings
@@ -240,21 +255,10 @@ class LinearModularRegressor(
         self.intercept_ = self._without_target_axis(read_only(intercept, dtype))
         self.encoders_, self.decoders_ = maps.encoders, maps.decoders
         self.feature_mean_, self.target_mean_ = maps.row_mean, maps.target_mean
-        self.principal_axes_ = model.principal_axes
-        self.eigenvalues_ = model.eigenvalues
-        self.total_variance_ = model.total_variance
-        self.allocation_ = solution.shares
         self.loss_ = solution.loss - float(penalty.ambiguity_loss(model.settings.diversity))
         self.reconstruction_error_ = solution.reconstruction_error - penalty.reconstruction
         self.diversity_term_ = solution.diversity_term - penalty.diversity
         self.objective_ = solution.loss
-        self.lower_bound_ = solution.lower_bound
-        self.optimality_gap_ = solution.gap
-        self.attainment_ = solution.attainment
-        self.certified_ = model.certified
-        self.n_iter_ = solution.n_iter
-        self.n_components_ = int(model.settings.n_components)
-        self.diversity_ = model.settings.diversity
 
     def _without_target_axis(self, values: Array) -> Array:
         """Values for each target, the last axis, in the shape of y."""
@@ -285,45 +289,3 @@ class LinearModularRegressor(
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    def _check_parameters(self) -> None:
-        check_count("n_modules", self.n_modules)
-        if self.n_components is not None:
-            check_count("n_components", self.n_components)
-        check_diversity(self.diversity)
-        check_non_negative("alpha", self.alpha)
-        check_non_negative("tol", self.tol)
-        check_count("max_iter", self.max_iter)
-
-    def _settings(self, full_rank: int) -> Settings:
-        wanted = min(10, (full_rank + 1) // 2) if self.n_components is None else self.n_components
-        return Settings(
-            n_modules=int(self.n_modules),
-            n_components=min(int(wanted), full_rank),
-            diversity=float(self.diversity),
-            solver="spectral",
-            spectrum="exact",
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-        )
-
-
-def targets_of(y: Any, rows: Rows) -> Array:
-    """Targets in float64, (n,) or (n, T), one for each row."""
-    if y is None:
-        raise ValueError("LinearModularRegressor requires y to be passed, but the target y is None.")
-    refuse_masked("y", y)
-    targets: Array = check_array(gather(y), dtype=np.float64, ensure_2d=False, input_name="y")
-    check_consistent_length(rows, targets)
-    return targets
-
-
-def check_spread(targets: Array) -> None:
-    """Refuse targets whose variance would not fit in a float64."""
-    spread = largest_spread(targets)
-    if spread > 0.0 and not 1e-140 < spread < 1e140:
-        raise ValueError(
-            f"y must spread over 1e-140 to 1e140, or its square may be no float64, got {spread:.0e}: "
-            "multiply y by a power of ten."
-        )

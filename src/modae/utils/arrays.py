@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+#: A real NumPy array; shapes are in the docstrings, in the letters of the notation table.
 Array: TypeAlias = NDArray[np.floating[Any]]
-"""A real NumPy array; shapes are in the docstrings, in the letters of the notation table."""
 
 Indices: TypeAlias = NDArray[np.intp]
 

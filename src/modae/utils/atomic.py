@@ -9,8 +9,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import IO, Any, Literal
 
+#: How the name of an unfinished file begins. After a crash such a file may be deleted by hand.
 LITTER_PREFIX = ".modae-"
-"""How the name of an unfinished file begins. After a crash such a file may be deleted by hand."""
 
 
 @contextmanager
@@ -56,11 +56,21 @@ def atomic_write(path: str | os.PathLike[str], mode: Literal["wb", "w"] = "wb") 
     ...     path.read_text()
     '1 2 3'
     """
+    if mode not in ("wb", "w"):
+        raise ValueError(f"mode must be 'wb' or 'w', got {mode!r}.")
     target = Path(path).resolve()
-    old_permissions = _permissions(target)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"Cannot write {target}: there is no directory {target.parent}; make it first."
+        )
+    if target.exists() and not target.is_file():
+        raise FileExistsError(f"Cannot write {target}: it exists and is not a regular file.")
+    old_permissions = target.stat().st_mode & 0o7777 if target.exists() else None
     temporary = target.with_name(f"{LITTER_PREFIX}{token_hex(8)}.tmp")
+    encoding, newline = ("utf-8", "\n") if mode == "w" else (None, None)
     try:
-        with _created(temporary, mode) as file:
+        # "x" refuses a file that exists, and leaves the permissions to the umask.
+        with temporary.open(mode.replace("w", "x"), encoding=encoding, newline=newline) as file:
             if old_permissions is not None:
                 temporary.chmod(old_permissions)  # before any content, which may be private
             yield file
@@ -69,37 +79,9 @@ def atomic_write(path: str | os.PathLike[str], mode: Literal["wb", "w"] = "wb") 
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)  # gone already if all went well
-    _sync_directory(target.parent)
-
-
-def _permissions(target: Path) -> int | None:
-    """Those of the file that will be replaced; None if there is none."""
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"Cannot write {target}: there is no directory {target.parent}; make it first."
-        )
-    if not target.exists():
-        return None
-    if not target.is_file():
-        raise FileExistsError(f"Cannot write {target}: it exists and is not a regular file.")
-    return target.stat().st_mode & 0o7777
-
-
-def _created(temporary: Path, mode: Literal["wb", "w"]) -> IO[Any]:
-    """A new file; ``x`` refuses one that exists, and leaves the permissions to the umask."""
-    if mode == "wb":
-        return temporary.open("xb")
-    if mode == "w":
-        return temporary.open("x", encoding="utf-8", newline="\n")
-    raise ValueError(f"mode must be 'wb' or 'w', got {mode!r}.")
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the new name itself safe, where the system lets a directory be opened."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    if hasattr(os, "O_DIRECTORY"):  # the new name itself is made safe, where a directory can be opened
+        descriptor = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

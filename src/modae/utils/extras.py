@@ -69,20 +69,16 @@ def show_versions() -> None:
     modae ...
     Python ...
     """
-    lines = system() | packages()
-    width = max(map(len, lines))
-    print("\n".join(f"{name:<{width}}  {value}" for name, value in lines.items()))
-
-
-def system() -> dict[str, str]:
-    """Python, platform, CPUs, BLAS."""
-    return {
+    lines = {
         "modae": __version__,
         "Python": platform.python_version(),
         "platform": platform.platform(),
         "CPUs": f"{os.cpu_count()}",
         "BLAS": blas(),
+        **packages(),
     }
+    width = max(map(len, lines))
+    print("\n".join(f"{name:<{width}}  {value}" for name, value in lines.items()))
 
 
 def blas() -> str:
@@ -108,16 +104,13 @@ def packages() -> dict[str, str]:
         requirements = requires("modae") or []
     except PackageNotFoundError:
         return {}
-    pairs = [
-        (
-            re.split(r"[^\w.-]", requirement, maxsplit=1)[0],
-            (re.findall(r"extra == ['\"]([\w-]+)", requirement) or [""])[0],
-        )
-        for requirement in requirements
-    ]
-    sizes = Counter(extra for _, extra in pairs)
+    names = [re.split(r"[^\w.-]", each, maxsplit=1)[0] for each in requirements]
+    extras = [(re.findall(r"extra == ['\"]([\w-]+)", each) or [""])[0] for each in requirements]
+    sizes = Counter(extras)
     smallest: dict[str, str] = {}  # name -> the extra with it that brings the fewest others
-    for name, extra in sorted(pairs, key=lambda pair: (pair[1] != "", sizes[pair[1]])):
+    for name, extra in sorted(
+        zip(names, extras, strict=True), key=lambda pair: (pair[1] != "", sizes[pair[1]])
+    ):
         if name != "modae" and extra != "dev":
             smallest.setdefault(name, extra)
     return {name: _version_of(name, extra) for name, extra in smallest.items()}

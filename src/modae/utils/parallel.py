@@ -6,9 +6,10 @@ A progress bar on the terminal counts them, if asked for.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import starmap
 from typing import Any, TypeVar
 
 from joblib import cpu_count, effective_n_jobs
@@ -34,23 +35,23 @@ def run_parallel(
     allows. ``advance`` is called, in this process, when a task is done.
     """
     jobs = min(effective_n_jobs(n_jobs), max(1, len(arguments)))
-    results: list[Result] = []
     if jobs == 1:
-        for each in arguments:
-            results.append(function(*each))
-            if advance is not None:
-                advance()
-        return results
+        return _counted(starmap(function, arguments), advance)
     pools = _pools(len(sys.modules))
     allowed = max((pool["num_threads"] for pool in pools.info()), default=1)
     limit = min(allowed, max(1, cpu_count() // jobs))
     tasks = (delayed(_limited)(function, each, limit) for each in arguments)
     with pools.limit(limits=limit):
-        for result in Parallel(jobs, prefer="threads", return_as="generator")(tasks):
-            results.append(result)
-            if advance is not None:
-                advance()
-    return results
+        return _counted(Parallel(jobs, prefer="threads", return_as="generator")(tasks), advance)
+
+
+def _counted(results: Iterable[Result], advance: Callable[[], object] | None) -> list[Result]:
+    done = []
+    for result in results:
+        done.append(result)
+        if advance is not None:
+            advance()
+    return done
 
 
 def _limited(function: Callable[..., Result], arguments: Sequence[Any], limit: int) -> Result:

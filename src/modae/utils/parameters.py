@@ -36,7 +36,7 @@ def check_fraction(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a number strictly between 0 and 1, got {value!r}.")
 
 
-def check_choice(name: str, value: Any, choices: Iterable[str | None]) -> None:
+def check_choice(name: str, value: Any, choices: Iterable[object]) -> None:
     """One of a few words."""
     if value not in tuple(choices):
         listed = ", ".join(repr(choice) for choice in choices)

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
+#: In place of a number that is not known.
 MISSING = "\N{EN DASH}"
-"""In place of a number that is not known."""
 
 _TEN_DIGITS = Context(prec=10, rounding=ROUND_HALF_UP)
 
