@@ -190,7 +190,7 @@ def test_sizes_of_the_ensemble_override_a_copy_of_the_extractor():
 
 
 def test_widths_are_shares_and_never_all_columns():
-    family = Family(GaussianNB(), shares=(0.2, 0.4, 1.0))
+    family = Family(GaussianNB(), fractions=(0.2, 0.4, 1.0))
     assert family.widths(1) == [1]
     assert family.widths(2) == [1]
     assert family.widths(10) == [2, 4, 9]

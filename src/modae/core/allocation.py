@@ -1,14 +1,15 @@
 r"""Step 3: the spectrum becomes an allocation, and a lower bound on every possible loss.
 
-With the encoders eliminated (see :mod:`modae.core.frames`) the loss depends only on the mean
-projector :math:`\bar P` of the modules, and by von Neumann's trace inequality the best one shares the
+With the encoders eliminated (see :mod:`modae.core.frames`) the loss is
+:math:`E=\mathrm{tr}\,\Sigma-\mathrm{tr}(\Sigma f(\bar P))`. It depends only on the mean projector
+:math:`\bar P` of the modules, and by von Neumann's trace inequality the best one shares the
 principal axes. What remains is its spectrum: :math:`p_k`, *the share of the modules that look at
 principal component k*, chosen to
 
 .. math:: \text{maximise } \sum_k w_k f(p_k), \qquad f(p) = \frac{p}{1-\lambda+\lambda p}.
 
-A mean of M projectors of rank H has :math:`0\le p_k\le 1`, :math:`\sum p_k=H` and, since sharing an
-axis costs rank,
+A mean of M projectors of rank H has :math:`0\le p_k\le 1`, :math:`\sum p_k=H` and, since modules that
+share an axis have the less rank for others (``docs/beyond.md`` has the proof),
 
 .. math:: \sum_{k\le j} p_k + (\text{the last } j(M-1) \text{ of the } MH \text{ values}) \le j
           \qquad (j = 1..H).
@@ -117,7 +118,8 @@ def _pooled_blocks(
     blocks: list[tuple[Block, Array]] = []
     for shell in shells:
         blocks.append(_fill(scales, shell, 1, diversity))
-        # The spectrum of two projectors is 1 +- cos(angle): with M = 2 each shell holds exactly one.
+        # Only sums of the first shells are bounded, so what is left may move inwards, and levels must
+        # rise from shell to shell: two that fall share one level. With M = 2 each holds exactly one.
         while n_modules > 2 and len(blocks) > 1 and blocks[-2][0].level > blocks[-1][0].level:
             inner, outer = blocks.pop()[0], blocks.pop()[0]
             axes = np.sort(np.concatenate([outer.axes, inner.axes]))
@@ -153,7 +155,8 @@ def _fill(scales: Array, axes: Indices, units: int, diversity: float) -> tuple[B
     """
     s, lam = scales[axes], diversity
     if units == len(s) or s[units] <= (1.0 - lam) * s[units - 1]:
-        # So steep a fall that nothing is split: the first axes are full, the rest stay dry.
+        # So steep a fall that nothing is split: the first axes are full, the rest stay dry. Many levels
+        # do that; the lowest keeps blocks apart, and pools no shells that need not be.
         return Block(axes, units, 1.0 / s[units - 1]), (np.arange(len(s)) < units) * 1.0
     levels = np.concatenate([(1.0 - lam) / s, 1.0 / s])
     order = np.argsort(levels, kind="stable").tolist()

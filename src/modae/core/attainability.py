@@ -7,6 +7,8 @@ searched: for d = 1..H-1 and every partition of Md into parts
 
 .. math:: \sum_{k=1}^{Md} p_{k+(H-d)(M-n_k)} \le d .
 
+(The condition of the allocation for shells 1..d is the partition :math:`M,\dots,M,0,\dots,0`.)
+
 A dynamic programme over (k, n_k, running sum) finds the largest left side. One violation proves that
 the allocation is out of reach: the optimum lies above the bound, by an amount this does not tell.
 """
@@ -51,7 +53,7 @@ def is_unattainable(shares: Array, n_modules: int) -> bool:
 
 
 def _violates(shares: Array, units: int, n_modules: int) -> bool:
-    """Whether any inequality of the subfamily fails for these shares of rank-h projectors."""
+    """Whether any inequality of the subfamily fails for shares of projectors of this rank."""
     if len(shares) > n_modules * units:
         return True
     if n_modules * units > LARGEST_SEARCH:

@@ -3,8 +3,8 @@ r"""Step 4: an allocation becomes M module subspaces, and these become encoders 
 Wanted are orthonormal frames :math:`V_i` (K x H) with :math:`\frac1M\sum_i V_iV_i^T=\mathrm{diag}(p)`.
 The blocks of the allocation are independent targets: a module is the direct sum of its parts in each
 block. Inside a block, an axis with p = 1 belongs to every module, one with p = 0 to none. Two modules
-need no solver: each shell gives the pair :math:`\cos t\,e_k\pm\sin t\,e_l`. The rest is solved by
-Newton's method on the orbit of right spectra.
+need no solver: each shell gives the pair :math:`\cos t\,e_k\pm\sin t\,e_l`. The rest, frames of h
+columns in a block of h units, is solved by Newton's method among frames whose mean has this spectrum.
 
 Put the M frames side by side: :math:`V=[V_1\dots V_M]` (K x Mh). Two things are wanted of it:
 :math:`VV^T=M\,\mathrm{diag}(p)=:T` and :math:`V_i^TV_i=I`. Writing :math:`V=T^{1/2}U` with orthonormal
@@ -42,10 +42,11 @@ from modae.utils.arrays import Array, Indices
 #: Stop at this Frobenius residual: the loss is second order in it.
 TOLERANCE = 1e-7
 
+#: Far beyond the five or so steps of a target that has frames: they only end the hopeless ones.
 MAX_STEPS = 60
 MAX_HALVINGS = 10
 MAX_PRODUCTS = 40
-#: Far beyond the five or so steps of a target that has frames: they only end the hopeless ones.
+#: So many steps in a row that leave most of the error are taken for the end.
 STALL_STEPS, STALL_GAIN = 4, 0.9
 
 
@@ -162,8 +163,8 @@ def _newton(frames: Array, root: Array) -> tuple[Array, int]:
 
 def _stalled(history: list[float]) -> bool:
     recent = history[-STALL_STEPS - 1 :]
-    gains = [later > STALL_GAIN * earlier for earlier, later in pairwise(recent)]
-    return len(gains) == STALL_STEPS and all(gains)
+    stuck = [later > STALL_GAIN * earlier for earlier, later in pairwise(recent)]
+    return len(stuck) == STALL_STEPS and all(stuck)
 
 
 def _orthonormal_rows(rows: Array) -> Array:

@@ -8,8 +8,8 @@ In the paper's form and in the ambiguity form, the loss of a row x is
         &= (1-\lambda)\,\frac1M\sum_i\|C_ix-x\|^2+\lambda\,\|\bar Cx-x\|^2
            \qquad\text{(Proposition 1)}
 
-with :math:`C_i=A_iB_i` and :math:`\bar C` their mean. Every diversity :math:`\lambda\ge0` is accepted
-here, because the theorems speak of values above 1; only estimators refuse them.
+with :math:`C_i=A_iB_i` and :math:`\bar C` their mean. The functions of the loss accept every diversity
+:math:`\lambda\ge0`, because the theorems speak of values above 1; a :class:`Problem` has one in [0, 1].
 
 A solver is a function from a :class:`Problem`, eigenvalues and sizes, to a :class:`Solution`: modules in
 principal axes, measured and certified by :func:`conclude`.
@@ -161,6 +161,7 @@ class Problem:
         """No modules have a smaller loss than this, however inexact the spectrum: a certificate."""
         if self.hidden == 0.0:
             return max(0.0, self.ideal_loss - self.slack)
+        # In the worst case all variance that an inexact spectrum did not see lies on one more axis.
         count = self.n_modules * self.n_components
         raised = np.sort(np.append(self.eigenvalues, self.hidden))[::-1][:count]
         shares = allocate(raised, self.n_modules, self.n_components, self.diversity).shares
@@ -242,7 +243,7 @@ class Solution:
             reconstruction_error=self.reconstruction_error * variance,
             diversity_term=self.diversity_term * variance,
             lower_bound=self.lower_bound * variance,
-            # Not the same gap: rounded as a reader would who computes it from the other two.
+            # From the rounded numbers, so that it equals what a reader computes from them.
             gap=(self.loss * variance - self.lower_bound * variance) / variance,
             loss_history=self.loss_history * variance,
         )

@@ -1,4 +1,4 @@
-r"""The spectral solver: the global optimum at the cost of one PCA.
+r"""The spectral solver: the global optimum at the cost of one PCA, wherever its lower bound is attained.
 
 spectrum -> allocation -> subspaces -> encoders, each solved exactly or to round-off; where the ideal
 allocation has no modules, L-BFGS on the loss itself goes the rest of the way.

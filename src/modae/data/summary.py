@@ -29,8 +29,8 @@ EXACT_LIMIT = 5_000
 class DataSummary:
     """A summary that grows: adding rows gives a new one and leaves the old as it was.
 
-    ``pending`` are rows not yet in ``moments``; there are fewer than D of them, except in a stream that
-    is made of all the rows at once for a method that needs no moments.
+    ``pending`` are rows not yet in ``moments``; there are fewer than D of them, except in a summary
+    that is made of all the rows at once for a method that needs no moments.
     """
 
     moments: Moments | None = None
@@ -38,7 +38,7 @@ class DataSummary:
 
     @classmethod
     def of(cls, rows: Rows, weights: Array | None = None) -> DataSummary:
-        """A stream of these rows, kept as they are, without those of weight 0."""
+        """A summary of these rows, kept as they are, without those of weight 0."""
         if weights is not None and not weights.all():
             rows, weights = rows[weights > 0.0], weights[weights > 0.0]
         return cls(pending=(KeptRows(rows, weights),) if rows.shape[0] else ())
@@ -61,7 +61,7 @@ class DataSummary:
         return sum(kept.rows.shape[0] for kept in self.pending)
 
     def join(self, other: DataSummary) -> DataSummary:
-        """One stream of all rows of both. Rows that stay pending are copied: a caller may reuse his."""
+        """One summary of all rows of both. Rows that stay pending are copied: a caller may reuse his."""
         longer = DataSummary(_merged(self.moments, other.moments), (*self.pending, *other.pending))
         if longer.n_pending and longer.n_pending >= longer.pending[0].rows.shape[1]:
             return longer.as_moments()
@@ -69,7 +69,7 @@ class DataSummary:
         return replace(longer, pending=(*self.pending, *(part.copy() for part in other.pending)))
 
     def as_moments(self) -> DataSummary:
-        """The same stream with no row pending."""
+        """The same summary with no row pending."""
         if not self.pending:
             return self
         kept = gathered(self.pending)
@@ -85,7 +85,7 @@ class DataSummary:
         return self
 
     def owned(self) -> DataSummary | None:
-        """The same stream without references to a caller's arrays; None if a copy would be too large."""
+        """The same summary without references to a caller's arrays; None if a copy is too large."""
         if sum(part.nbytes for part in self.pending) > MEMORY_LIMIT:
             return None
         return replace(self, pending=tuple(part.copy() for part in self.pending))

@@ -209,7 +209,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         labels : ndarray of shape (n_samples,)
         """
         features = self._features(X)
-        return np.asarray(self.classes_[self._winner(features, self._vote(features)[0])])
+        return np.asarray(self.classes_[self._winner(features, self._tally(features)[0])])
 
     @by_rows()
     def predict_proba(self, X: Any) -> Array:
@@ -223,7 +223,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        return self._vote(self._features(X))[0]
+        return self._tally(self._features(X))[0]
 
     @available_if(partial(_all_members_have, "decision_function"))
     @by_rows()
@@ -255,7 +255,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         -------
         labels : ndarray of shape (n_modules, n_samples)
         """
-        votes = self._votes(self._features(X))
+        votes = self._member_classes(self._features(X))
         return np.asarray(self.classes_[votes])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -306,7 +306,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         -------
         disagreement : ndarray of shape (n_samples,)
         """
-        votes = self._votes(self._features(X))
+        votes = self._member_classes(self._features(X))
         return row_disagreement(vote_shares(votes, len(self.classes_)), len(votes))
 
     def _check_members(self, members: Sequence[Member]) -> None:
@@ -325,7 +325,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
 
     def _losses(self, features: Sequence[Array], y: np.ndarray) -> tuple[Array, Array, Array | None]:
         """Whether the vote errs on each row, the share of members that do, and decision functions."""
-        shares, votes, decisions = self._vote(features)
+        shares, votes, decisions = self._tally(features)
         wrong = self.classes_[self._winner(features, shares)] != y
         return wrong.astype(float), (self.classes_[votes] != y).mean(axis=0), decisions
 
@@ -339,10 +339,10 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         breakers = self._breakers(features)
         return decide(shares, [breakers[name] for name in TIE_BREAKS[self.tie_break]])
 
-    def _vote(self, features: Sequence[Array]) -> tuple[Array, Indices, Array | None]:
+    def _tally(self, features: Sequence[Array]) -> tuple[Array, Indices, Array | None]:
         """Probabilities (n, n_classes), classes of the members (M, n), and mean decision functions."""
         if self.voting_ == "hard":
-            votes = self._votes(features)
+            votes = self._member_classes(features)
             return vote_shares(votes, len(self.classes_)), votes, None
         answers = self._ask(NEEDED[self.voting_], features)
         if self.voting_ == "soft":
@@ -353,7 +353,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
             return mean, votes, None
         return softmax_shares(mean, self.temperature_), votes.astype(np.intp), mean
 
-    def _votes(self, features: Sequence[Array]) -> Indices:
+    def _member_classes(self, features: Sequence[Array]) -> Indices:
         """Index of the class that each member predicts, (M, n)."""
         labels = stacked(self._ask("predict", features))
         votes = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)

@@ -27,6 +27,9 @@ from modae.utils.parameters import check_count, check_diversity
 #: Rows up to which an SVM is fitted to the kernel itself; beyond, to a Nystroem approximation of it.
 KERNEL_ROWS = 5_000
 
+#: Sizes of modules are fractions of the columns, or of this number if there are more.
+LARGEST_ROOM = 50
+
 #: Beginnings of the names of learners that look at one column at a time: they gain from a rotation.
 AXIS_ALIGNED = (
     "DecisionTree", "ExtraTree", "RandomForest", "GradientBoosting", "HistGradientBoosting", "AdaBoost",
@@ -84,8 +87,8 @@ class Family(NamedTuple):
     plain : estimator or None
         What stands for the family on X itself: None for the member, or a forest for trees.
     n_modules : int
-    shares : sequence of float
-        Candidates for the size of a module, as a share of what there is.
+    fractions : sequence of float
+        Candidates for the size of a module, as a fraction of the columns, of 50 at most.
     diversities : sequence of float
     wants_scale : bool
         Whether to try standardised columns only, where the search may choose: solvers of linear models
@@ -97,7 +100,7 @@ class Family(NamedTuple):
     gammas: Sequence[float | None] = (None,)
     plain: Any = None
     n_modules: int = 30
-    shares: Sequence[float] = (0.2, 0.4, 0.7)
+    fractions: Sequence[float] = (0.2, 0.4, 0.7)
     diversities: Sequence[float] = (0.5, 0.8, 0.95, 1.0)
     wants_scale: bool = False
 
@@ -117,9 +120,10 @@ class Family(NamedTuple):
         return clone(learner).set_params(**own) if own else learner
 
     def widths(self, n_features: int) -> list[int]:
-        """Candidates for the components of a module: a share, but never all columns if there are two."""
-        room, most = min(n_features, 50), max(1, n_features - 1)
-        return list(dict.fromkeys(max(1, min(round(share * room), most)) for share in self.shares))
+        """Candidates for the components of a module; of several columns never all."""
+        room, most = min(n_features, LARGEST_ROOM), max(1, n_features - 1)
+        sizes = (max(1, min(round(fraction * room), most)) for fraction in self.fractions)
+        return list(dict.fromkeys(sizes))
 
     def sizes(
         self,
@@ -153,7 +157,7 @@ class Family(NamedTuple):
             check_count("n_modules", count)
         for diversity in diversities:
             check_diversity(diversity)
-        turned = {"rotation": self.rotation} if self.shares and self.rotation else {}
+        turned = {"rotation": self.rotation} if self.fractions and self.rotation else {}
         return [
             {
                 "n_modules": int(count),
@@ -201,10 +205,10 @@ def default_families(
         kernel = Family(approximate, grid, n_modules=10)
     families = {
         "neighbors": Family(neighbor, {"n_neighbors": [1, 5]}),
-        "svm": kernel._replace(shares=(0.4, 0.7), diversities=(0.8, 1.0)),
-        # Means of linear models on linear modules are linear again, and gain nothing.
+        "svm": kernel._replace(fractions=(0.4, 0.7), diversities=(0.8, 1.0)),
+        # Linear models on linear modules are linear, or nearly so, together again: they gain nothing.
         "linear": Family(linear, cost, diversities=(), wants_scale=True),
-        "trees": trees._replace(n_modules=100, shares=(0.7,), diversities=(0.8, 1.0)),
+        "trees": trees._replace(n_modules=100, fractions=(0.7,), diversities=(0.8, 1.0)),
     }
     if np.ndim(y) > 1 and n_rows <= KERNEL_ROWS:
         del families["svm"]  # one target only

@@ -65,17 +65,17 @@ class Outcome(NamedTuple):
     decisions: Array | None
 
 
-class ModulesOfScores:
-    """An extractor that takes principal scores instead of rows: encoders (M, H, K') in these axes."""
+class ModulesInAxes:
+    """An extractor of rows in principal axes, (n, K): encoders (M, H, K') in the first of these axes."""
 
     def __init__(self, encoders: Array) -> None:
         self.encoders = encoders
 
-    def transform_modules(self, scores: Array) -> Array:
+    def transform_modules(self, rows: Array) -> Array:
         """Codes of each module, (M, n, H)."""
         n_modules, _, n_axes = self.encoders.shape
-        flat = self.encoders.reshape(-1, n_axes).astype(scores.dtype, copy=False)
-        return np.stack(np.hsplit(scores[:, :n_axes] @ flat.T, n_modules))
+        flat = self.encoders.reshape(-1, n_axes).astype(rows.dtype, copy=False)
+        return np.stack(np.hsplit(rows[:, :n_axes] @ flat.T, n_modules))
 
 
 class PreparedFold:
@@ -87,13 +87,13 @@ class PreparedFold:
         if scaled:
             scaler = make_scaler(train).fit(train, sample_weight=weights)
             self.rows = train, test = [scaler.transform(each) for each in self.rows]
-        self.extractor, self.scores = trials.extractor, self.rows
+        self.extractor, self.in_axes = trials.extractor, trials.settings is not None
         if trials.settings is not None:  # a decomposition, and no modules yet
             asked = trials.settings.n_modules, trials.settings.n_components, trials.settings.spectrum
             summary = DataSummary.of(train, weights).ready_for(*asked)
             spectrum, width = summary.leading_spectrum(*asked)
             mean, dtype = spectrum.mean.astype(summary.dtype), summary.dtype
-            self.scores = [centred_product(each, mean, spectrum.axes.T) for each in (train, test)]
+            self.coordinates = [centred_product(each, mean, spectrum.axes.T) for each in (train, test)]
             settings = replace(trials.settings, n_components=width)
             self.model = LinearModel(settings, spectrum=spectrum, dtype=dtype)
             self._sized: dict[tuple[Any, ...], LinearModel] = {}
@@ -106,14 +106,14 @@ class PreparedFold:
         if sizes is None:
             return AllColumns().fit(self.rows[0]), self.rows
         changes = settled(sizes)
-        if self.scores is self.rows:
+        if not self.in_axes:
             changes.pop("rotation", None)
             return self.extractor.with_params(**changes), self.rows
         key = sizes["n_modules"], sizes["n_components"]
-        if key not in self._sized:
+        if key not in self._sized:  # axes of this size, for all diversities
             self._sized[key] = self.model.with_settings(**changes)
         solved = self._sized[key].with_settings(**changes)
-        return ModulesOfScores(solved.solution.encoders), self.scores
+        return ModulesInAxes(solved.solution.encoders), self.coordinates
 
 
 @dataclass(eq=False)
@@ -185,11 +185,11 @@ class Trials:
         for place in range(len(self.folds)):
             self.run(alive, [place])
             if place > 0:
-                best = min(alive, key=self.error)
+                best = min(alive, key=self.cost)
                 behind = {each: self.difference(each, best) for each in alive}
                 alive = [each for each, (mean, error) in behind.items() if mean <= CLEARLY * error]
 
-    def error(self, candidate: Candidate) -> float:
+    def cost(self, candidate: Candidate) -> float:
         """Minus the mean score over the folds that were tried; infinite if there are none."""
         scores = [outcome.score for outcome in self.outcomes.get(candidate, {}).values()]
         mean = -float(np.mean(scores)) if scores else np.inf
@@ -232,7 +232,7 @@ class Trials:
             if name == "test_score":
                 table["std_test_score"] = spread
         table["n_folds"] = n_folds
-        keys = [(-count, self.error(each)) for count, each in zip(n_folds, tried, strict=True)]
+        keys = [(-count, self.cost(each)) for count, each in zip(n_folds, tried, strict=True)]
         ranked = sorted(keys)
         table["rank_test_score"] = np.array([1 + ranked.index(key) for key in keys], dtype=np.int32)
         return table
@@ -295,14 +295,14 @@ class Trials:
     def _features(self, candidate: Candidate, place: int) -> tuple[list[Any], Any]:
         """Features of each module for the training and the test rows of a fold, and the extractor."""
         extractor, rows = self.prepared[place, candidate.scaled].modules(candidate.sizes)
-        if isinstance(extractor, ModulesOfScores):
+        if isinstance(extractor, ModulesInAxes):
             return [extractor.transform_modules(each) for each in rows], extractor
         return [module_features(extractor, each) for each in rows], extractor
 
     def _scored(self, model: Any, place: int, scaled: bool, weights: Any) -> float:
         prepared, targets = self.prepared[place, scaled], self.y[self.folds[place][1]]
-        in_scores = isinstance(model.extractor_, ModulesOfScores)
-        rows = (prepared.scores if in_scores else prepared.rows)[1]
+        in_axes = isinstance(model.extractor_, ModulesInAxes)
+        rows = (prepared.coordinates if in_axes else prepared.rows)[1]
         scorer = get_scorer(self.scoring)
         if weights is None:
             return float(scorer(model, rows, targets))

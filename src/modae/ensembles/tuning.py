@@ -66,7 +66,7 @@ def of_best(ensemble: type, name: str, axis: int = 0) -> Any:
 class ModularSearch(CallbackSupportMixin, EnsembleParameters):
     """What both searches share. Abstract: a subclass says what its ensemble and its targets are.
 
-    Left alone (``estimator="auto"``), a search goes from many cheap trials to few dear ones:
+    Left alone (``estimator="auto"``), a search goes from many cheap trials to few costly ones:
 
     1. the own parameters of each family of members, on X itself, on two folds;
     2. sizes and diversity of the modules for these, with few modules, on two folds;
@@ -166,12 +166,13 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         few_folds, all_folds = range(min(SCREEN_FOLDS, len(trials.folds))), range(len(trials.folds))
         finalists: list[Candidate] = []
         for name, family in families.items():
+            own_scales = scales
             if family.rotation and finalists:  # trees do not see the scale, but their modules do
-                scales = [min(finalists, key=trials.error).scaled]
-            variants = self._variants(trials, name, family, sizes[name], scales)
+                own_scales = [min(finalists, key=trials.cost).scaled]
+            variants = self._variants(trials, name, family, sizes[name], own_scales)
             if len(variants) > 1:
                 trials.run(variants, few_folds)
-            best = min(variants, key=trials.error)
+            best = min(variants, key=trials.cost)
             if best.sizes is None:
                 finalists.append(best)
             on_modules = replace(best, estimator=family.with_params(family.member, best.params))
@@ -183,7 +184,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
                     for each, few in zip(sizes[name], counts, strict=True)
                 ]
                 trials.run(small, few_folds)
-                order = np.argsort([trials.error(each) for each in small], kind="stable")
+                order = np.argsort([trials.cost(each) for each in small], kind="stable")
                 made = [made[place] for place in order[:FINALISTS]]
             finalists += made
         if "" in families:
@@ -217,7 +218,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
 
         The simplest is the one with the fewest components in all, then with the least diversity.
         """
-        errors = np.array([trials.error(each) for each in trials.tried])
+        errors = np.array([trials.cost(each) for each in trials.tried])
         if np.isinf(errors).all():
             raise ValueError("scoring gave NaN for every candidate: there is nothing to choose by.")
         if np.isinf(errors).any():
@@ -232,7 +233,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         if self.rule == "best":
             return best
         good = np.flatnonzero(errors <= errors[best] + table["se_test_score"][best])
-        simple = {
+        simple = {  # a learner on X itself counts as the simplest
             place: (_size(each, 0), (each.sizes or {"diversity": 0.0})["diversity"])
             for place, each in enumerate(trials.tried)
         }
@@ -266,7 +267,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         if isinstance(self.estimator, Mapping):
             return {name: Family(each, grid) for name, (each, grid) in self.estimator.items()}
         member, extractor = self._part("estimator"), self._part("extractor")
-        return {"": Family(member, n_modules=extractor.n_modules, shares=(), diversities=DIVERSITIES)}
+        return {"": Family(member, n_modules=extractor.n_modules, fractions=(), diversities=DIVERSITIES)}
 
     def _scales(self, rows: Any, extractor: Any) -> list[bool]:
         """Whether to standardise the columns: as asked, or both where their deviations differ much."""

@@ -122,7 +122,7 @@ def found_temperature(
         }
         own = None if weights is None else weights[train]
         trained._fit_to_features([each[train] for each in features], y[train], own, part)
-        scores.append(np.asarray(trained._vote([each[test] for each in features])[2]))
+        scores.append(np.asarray(trained._tally([each[test] for each in features])[2]))
     order = np.argsort(np.concatenate([test for _, test in folds]))
     labels = np.searchsorted(model.classes_, y)
     return best_temperature(np.concatenate(scores)[order], labels, weights)
