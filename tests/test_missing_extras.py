@@ -41,10 +41,10 @@ NEEDS = {
     "plot": "modae.display.AllocationDisplay.from_estimator(model).plot()",
     "datasets": "modae.datasets.load_benchmark('basic')",
     "onnx": "modae.export_onnx(model, folder + '/model.onnx')",
+    "cli": "modae.fit_stream(modae.LinearModularAutoencoder(2, 2), X, progress=True)",
     "io": "modae.save(vote, folder + '/model.modae')",
     "arrow": "modae.open_batches(folder + '/rows.csv')",
     "report": "from modae.report.page import plotly_script; plotly_script()",
-    "cli": "modae.ModularClassifierCV(n_modules=2, n_components=2, cv=2, verbose=True).fit(X, y)",
 }
 
 
