@@ -1,41 +1,19 @@
 """Modular autoencoders: sets of diverse, complementary representations, and ensembles on them.
 
-Importing ``modae`` is light. Public names are imported on first use, from the one table below;
-``__init__.pyi`` shows the same table to type checkers.
+Importing ``modae`` is light. Public names are imported on first use, from the one table that type
+checkers see too: the imports in ``__init__.pyi``.
 """
 
+import re
 from importlib import import_module
+from pathlib import Path
 
 __version__ = "0.1.0.dev0"
 
-_HOMES = {
-    "BaggingAutoencoder": "modae.linear.bagging",
-    "Batches": "modae.sources.batches",
-    "LinearModularAutoencoder": "modae.linear.autoencoder",
-    "LinearModularRegressor": "modae.linear.regressor",
-    "ModelFormatError": "modae.files.archive",
-    "ModularClassifier": "modae.ensembles.classifier",
-    "ModularClassifierCV": "modae.ensembles.classifier_cv",
-    "ModularRegressor": "modae.ensembles.regressor",
-    "ModularRegressorCV": "modae.ensembles.regressor_cv",
-    "NearestNeighborClassifier": "modae.ensembles.neighbors",
-    "NearestNeighborRegressor": "modae.ensembles.neighbors",
-    "core": "modae",
-    "datasets": "modae",
-    "deep": "modae",
-    "describe": "modae.files.api",
-    "display": "modae",
-    "export_onnx": "modae.onnx.api",
-    "fit_stream": "modae.streaming.fitting",
-    "load": "modae.files.api",
-    "metrics": "modae",
-    "open_batches": "modae.sources.batches",
-    "report": "modae",
-    "save": "modae.files.api",
-    "show_versions": "modae.utils.extras",
-    "transform_stream": "modae.streaming.transforming",
-}
-"""Public name -> the module that defines it; public folders are defined by modae itself."""
+_STUB = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+
+#: Public name -> the module that defines it; public folders are defined by modae itself.
+_HOMES = {name: home for home, name in re.findall(r"^from (\S+) import (\w+)", _STUB, re.MULTILINE)}
 
 __all__ = ["__version__", *_HOMES]
 

@@ -1,4 +1,4 @@
-# What type checkers and editors see: the table of __init__.py, as imports. A test compares the two.
+# The table of public names: type checkers see it as imports, __init__.py makes each on first use.
 from modae import core as core
 from modae import datasets as datasets
 from modae import deep as deep

@@ -177,6 +177,14 @@ def test_svm_members_vote_by_decision_functions_with_a_temperature():
         assert losses[1] < losses[0]
 
 
+def test_an_svm_that_decides_between_pairs_of_classes_has_one_vote():
+    X, y = load_iris(return_X_y=True)
+    pairs = SVC(decision_function_shape="ovo")
+    assert ModularClassifier(estimator=pairs, n_modules=3, n_components=2).fit(X, y).voting_ == "hard"
+    with pytest.raises(ValueError, match="voting='decision' needs one number for each class.*ovr"):
+        ModularClassifier(estimator=pairs, voting="decision", n_components=2).fit(X, y)
+
+
 def test_sizes_of_the_ensemble_override_a_copy_of_the_extractor():
     X, y = load_iris(return_X_y=True)
     extractor = LinearModularAutoencoder(4, 2, 0.5, random_state=0)

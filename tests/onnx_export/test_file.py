@@ -17,7 +17,6 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 
 import modae
 from ensembles.parts import ColumnModules, Voter
@@ -95,9 +94,6 @@ REFUSED = {
         KNeighborsClassifier(weights="distance", metric="manhattan")
     ),
     r"use loss='log_loss'": ensemble(SGDClassifier(loss="modified_huber")),
-    r"module 0 \(SVC\) cannot be .* skl2onnx does not know its decision function": ensemble(
-        SVC(decision_function_shape="ovo"), voting="decision"
-    ),
     r"Analysis\) cannot .* does not know its decision function; use voting='hard' or 'soft'": ensemble(
         QuadraticDiscriminantAnalysis(reg_param=0.5), voting="decision"
     ),

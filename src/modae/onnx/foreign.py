@@ -112,10 +112,8 @@ def _converted(estimator: Any, width: int, place: str, decisions: bool) -> Model
     """The estimator as a model of its own, made by skl2onnx."""
     skl2onnx = require("skl2onnx", extra="onnx", purpose="Export to ONNX")
     exceptions = skl2onnx.common.exceptions
-    # With probabilities an SVC gives votes there; one against one it has scores of pairs.
-    is_svc = isinstance(estimator, (SVC, NuSVC))
-    pairs = is_svc and estimator.decision_function_shape != "ovr"
-    if decisions and is_svc and (pairs or hasattr(estimator, "predict_proba")):
+    # With probabilities an SVC gives votes there.
+    if decisions and isinstance(estimator, (SVC, NuSVC)) and hasattr(estimator, "predict_proba"):
         raise refusal(place, NO_DECISIONS)
     try:
         with catch_warnings():
