@@ -181,7 +181,7 @@ def test_an_svm_that_decides_between_pairs_of_classes_has_one_vote():
     X, y = load_iris(return_X_y=True)
     pairs = SVC(decision_function_shape="ovo")
     assert ModularClassifier(estimator=pairs, n_modules=3, n_components=2).fit(X, y).voting_ == "hard"
-    with pytest.raises(ValueError, match="voting='decision' needs one number for each class.*ovr"):
+    with pytest.raises(ValueError, match=r"voting=.decision. needs one number for each class.*ovr"):
         ModularClassifier(estimator=pairs, voting="decision", n_components=2).fit(X, y)
 
 

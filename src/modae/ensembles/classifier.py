@@ -16,20 +16,25 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from modae.data.validation import by_rows, gather, labels_of, split_weights, weights_of
 from modae.ensembles.base import ModularEnsemble, Routed, stacked
-from modae.ensembles.members import Member, MemberError, two_generators, warn_if_equal
+from modae.ensembles.members import (
+    Member,
+    MemberError,
+    check_classes,
+    two_generators,
+    votes_for_pairs,
+    warn_if_equal,
+)
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.votes import (
     TIE_BREAKS,
     VOTINGS,
     Scores,
-    check_classes,
     decide,
     for_all_classes,
     found_temperature,
     row_disagreement,
     softmax_shares,
     vote_shares,
-    votes_for_pairs,
 )
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_choice, check_positive

@@ -151,3 +151,19 @@ def seeds_for(estimator: Any, rng: Generator) -> dict[str, int]:
     params = estimator.get_params(deep=True)
     free = sorted(name for name in params if name.split("__")[-1] == "random_state")
     return {name: rng.randint(2**31 - 1) for name in free if params[name] is None}
+
+
+def check_classes(members: Sequence[Member], classes: np.ndarray) -> None:
+    """A member that was fitted elsewhere may know other classes."""
+    for member in members:
+        known = getattr(member.estimator, "classes_", classes)
+        if not np.isin(known, classes).all():
+            raise ValueError(
+                f"{member} knows classes {list(known)}, some of which are not in y, which has "
+                f"{list(classes)}: fit it to the same labels."
+            )
+
+
+def votes_for_pairs(members: Sequence[Any]) -> bool:
+    """Whether one is an SVC that decides between pairs of classes, and not for each of them."""
+    return any(getattr(each, "decision_function_shape", "") == "ovo" for each in members)

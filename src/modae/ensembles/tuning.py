@@ -112,9 +112,8 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         seed = as_seed(self.random_state)
         largest, settings = extractor, None
         if not isinstance(extractor, FrozenEstimator):
-            most = _largest([each for group in sizes.values() for each in group], rows.shape[1])
-            seeds = seeds_for(extractor, two_generators(seed)[0])
-            largest = clone(extractor).set_params(**seeds, **most)
+            all_sizes = [each for group in sizes.values() for each in group]
+            largest = _largest(extractor, all_sizes, rows.shape[1], seed)
             # Functions that score, and other extractors, may look at names of columns.
             if type(extractor) is LinearModularAutoencoder and not callable(self.scoring):
                 largest._check_parameters()
@@ -370,16 +369,18 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         """Set what only rows held out can tell."""
 
 
-def _largest(sizes: list[dict[str, Any]], n_features: int) -> dict[str, int]:
-    """Sizes with which a fit keeps as many principal axes as the largest candidate needs.
+def _largest(extractor: Any, sizes: list[dict[str, Any]], n_features: int, seed: int | None) -> Any:
+    """A copy of the extractor whose fit keeps as many principal axes as the largest candidate needs.
 
     One module with all of them: fitting that is a PCA and nothing more. Where the number of components
     is a share of the variance, only the fit can tell it.
     """
+    most = {"n_modules": max(each["n_modules"] for each in sizes)}
     if all(isinstance(each["n_components"], int) for each in sizes):
         n_axes = max(each["n_modules"] * each["n_components"] for each in sizes)
-        return {"n_modules": 1, "n_components": min(n_axes, n_features)}
-    return {"n_modules": max(each["n_modules"] for each in sizes)}
+        most = {"n_modules": 1, "n_components": min(n_axes, n_features)}
+    seeds = seeds_for(extractor, two_generators(seed)[0])
+    return clone(extractor).set_params(**seeds, **most)
 
 
 def _size(candidate: Candidate, n_features: int) -> float:

@@ -12,7 +12,6 @@ from scipy.special import softmax
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import Bunch
 
-from modae.ensembles.members import Member
 from modae.utils.arrays import Array, Indices
 
 #: Counts held at a time: rows are counted in blocks, so many classes do not fill the memory.
@@ -84,11 +83,6 @@ def for_all_classes(
     return whole
 
 
-def votes_for_pairs(members: Sequence[Any]) -> bool:
-    """Whether one is an SVC that decides between pairs of classes, and not for each of them."""
-    return any(getattr(each, "decision_function_shape", "") == "ovo" for each in members)
-
-
 def softmax_shares(scores: Array, temperature: float) -> Array:
     """Decision functions, (n,) for two classes or (n, n_classes), as probabilities of the classes."""
     columns = np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores
@@ -144,17 +138,6 @@ TIE_BREAKS = {"probability": ("probability", "prior"), "prior": ("prior",), "fir
 
 #: As many rows of a rare class stay in a sample, if it has them: one for each fold.
 FEWEST_OF_A_CLASS = 5
-
-
-def check_classes(members: Sequence[Member], classes: np.ndarray) -> None:
-    """A member that was fitted elsewhere may know other classes."""
-    for member in members:
-        known = getattr(member.estimator, "classes_", classes)
-        if not np.isin(known, classes).all():
-            raise ValueError(
-                f"{member} knows classes {list(known)}, some of which are not in y, which has "
-                f"{list(classes)}: fit it to the same labels."
-            )
 
 
 def stratified(labels: np.ndarray, most: int, seed: int) -> np.ndarray:

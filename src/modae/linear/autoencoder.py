@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from threading import Lock
 from typing import Any, Self
 from warnings import warn
@@ -30,6 +30,7 @@ from modae.utils.parameters import (
 _JOINING = Lock()
 
 
+@dataclass(eq=False, repr=False)
 class LinearModularAutoencoder(CertifiedModules, LinearModules):
     r"""A set of linear autoencoders trained together to be good and different.
 
@@ -172,30 +173,17 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
     loss_history_ = fitted(lambda model: model.solution.loss_history)
     solver_ = fitted(lambda model: model.solution.solver)
 
-    def __init__(
-        self,
-        n_modules: int = 10,
-        n_components: int | float | None = None,
-        diversity: float = 0.5,
-        *,
-        rotation: str | None = None,
-        solver: str = "auto",
-        spectrum: str = "auto",
-        upcast: bool = False,
-        tol: float = 1e-9,
-        max_iter: int = 2000,
-        random_state: Any = None,
-    ) -> None:
-        self.n_modules = n_modules
-        self.n_components = n_components
-        self.diversity = diversity
-        self.rotation = rotation
-        self.solver = solver
-        self.spectrum = spectrum
-        self.upcast = upcast
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_modules: int = 10
+    n_components: int | float | None = None
+    diversity: float = 0.5
+    _: KW_ONLY
+    rotation: str | None = None
+    solver: str = "auto"
+    spectrum: str = "auto"
+    upcast: bool = False
+    tol: float = 1e-9
+    max_iter: int = 2000
+    random_state: Any = None
 
     def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
         """Fit the modules to the rows of X, and forget all earlier data.

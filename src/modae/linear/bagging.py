@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ class BaggedAxes(NamedTuple):
     eigenvalues: Array
 
 
+@dataclass(eq=False, repr=False)
 class BaggingAutoencoder(LinearModules):
     """Independent PCAs on bootstrap samples: modules that differ by chance, not by training.
 
@@ -90,26 +92,14 @@ class BaggingAutoencoder(LinearModules):
     eigenvalues_ = fitted(lambda model: model.eigenvalues)
     n_components_ = fitted(lambda model: model.encoders.shape[1])
 
-    _model: BaggedAxes
-
-    def __init__(
-        self,
-        n_modules: int = 10,
-        n_components: int | None = None,
-        *,
-        rotation: str | None = None,
-        spectrum: str = "auto",
-        upcast: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_modules = n_modules
-        self.n_components = n_components
-        self.rotation = rotation
-        self.spectrum = spectrum
-        self.upcast = upcast
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_modules: int = 10
+    n_components: int | None = None
+    _: KW_ONLY
+    rotation: str | None = None
+    spectrum: str = "auto"
+    upcast: bool = False
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Fit each module to a bootstrap sample of the rows of X.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 from warnings import warn
 
@@ -20,6 +20,7 @@ from modae.utils.arrays import Array
 from modae.utils.parameters import check_count, check_diversity, check_non_negative
 
 
+@dataclass(eq=False, repr=False)
 class LinearModularRegressor(CertifiedModules, MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""A set of linear regressions of low rank trained together to be good and different.
 
@@ -130,24 +131,14 @@ class LinearModularRegressor(CertifiedModules, MultiOutputMixin, RegressorMixin,
     [455.9, 453.6, 430.3]
     """
 
-    def __init__(
-        self,
-        n_modules: int = 10,
-        n_components: int | None = None,
-        diversity: float = 0.5,
-        *,
-        alpha: float = 0.0,
-        tol: float = 1e-9,
-        max_iter: int = 2000,
-        random_state: Any = None,
-    ) -> None:
-        self.n_modules = n_modules
-        self.n_components = n_components
-        self.diversity = diversity
-        self.alpha = alpha
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_modules: int = 10
+    n_components: int | None = None
+    diversity: float = 0.5
+    _: KW_ONLY
+    alpha: float = 0.0
+    tol: float = 1e-9
+    max_iter: int = 2000
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the modules.

@@ -12,7 +12,7 @@ from modae.metrics import redundancy
 from modae.report.charts import Section
 from modae.report.errors import (
     BAGGING,
-    Trials,
+    PathErrors,
     error_section,
     mean_and_error,
     prediction_section,
@@ -173,7 +173,7 @@ def build(
 
 
 def sections(
-    subject: Subject, trials: Trials | None, shape: tuple[int, int] | None, n_jobs: int | None
+    subject: Subject, trials: PathErrors | None, shape: tuple[int, int] | None, n_jobs: int | None
 ) -> list[Section]:
     """All sections that this model and these data have, most important first."""
     found = [
@@ -189,7 +189,7 @@ def sections(
     return [each for each in found if each is not None]
 
 
-def summary_text(subject: Subject, trials: Trials | None) -> list[str]:
+def summary_text(subject: Subject, trials: PathErrors | None) -> list[str]:
     """Sentences on the model, the data, and what came out."""
     extractor, ensemble = subject.parts.extractor, subject.parts.ensemble
     classify = subject.parts.task == "classification"
@@ -226,7 +226,7 @@ def summary_text(subject: Subject, trials: Trials | None) -> list[str]:
     ]
 
 
-def summary_numbers(subject: Subject, trials: Trials | None) -> list[dict[str, str]]:
+def summary_numbers(subject: Subject, trials: PathErrors | None) -> list[dict[str, str]]:
     """Three numbers: errors against the baselines, or what modules keep and share; the certificate."""
     extractor, numbers = subject.parts.extractor, []
     if trials is not None:
@@ -265,7 +265,7 @@ def summary_numbers(subject: Subject, trials: Trials | None) -> list[dict[str, s
     return [dict(zip(("value", "label", "text"), each, strict=True)) for each in numbers]
 
 
-def _gain(values: Any, trials: Trials) -> str:
+def _gain(values: Any, trials: PathErrors) -> str:
     """How much better the ensemble is, with a paired standard error over the folds."""
     mean, error = mean_and_error(values)
     if mean == 0.0:
@@ -279,7 +279,7 @@ def _gain(values: Any, trials: Trials) -> str:
     return f"this model is {size} {better} (± {spread})"
 
 
-def live_text(subject: Subject, trials: Trials | None, start: str = "this model") -> list[str]:
+def live_text(subject: Subject, trials: PathErrors | None, start: str = "this model") -> list[str]:
     """One sentence for each diversity, beside the slider; ``start`` says what the first one is."""
     sentences = []
     for place, (diversity, model) in enumerate(zip(subject.diversities, subject.models, strict=True)):

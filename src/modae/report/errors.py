@@ -41,7 +41,7 @@ BAGGING = "Bagging Autoencoders"
 
 
 @dataclass(frozen=True, eq=False)
-class Trials:
+class PathErrors:
     """Errors on rows that were not trained on.
 
     Parameters
@@ -100,7 +100,7 @@ def why_no_trials(subject: Subject) -> str:
     return ""
 
 
-def run_trials(subject: Subject, n_jobs: int | None, seed: int) -> Trials | None:
+def run_trials(subject: Subject, n_jobs: int | None, seed: int) -> PathErrors | None:
     """Cross-validate; None where that cannot be done."""
     parts, labels = subject.parts, subject.labels
     if parts.ensemble is None or labels is None or why_no_trials(subject):
@@ -149,7 +149,7 @@ def run_trials(subject: Subject, n_jobs: int | None, seed: int) -> Trials | None
     answers, both, others = (list(each) for each in zip(*found, strict=True))
     order = np.argsort(np.concatenate([test for _, test in folds]))
     by_fold = np.stack(both, axis=-1)
-    return Trials(
+    return PathErrors(
         ensemble=by_fold[:, 0],
         individual=by_fold[:, 1:].mean(axis=1),
         baselines=dict(zip(baselines, np.transpose(others), strict=True)),
@@ -187,7 +187,7 @@ def _baselines(subject: Subject, ensemble: Any, n_fitted: int) -> dict[str, Any]
     return models
 
 
-def error_section(subject: Subject, trials: Trials) -> Section:
+def error_section(subject: Subject, trials: PathErrors) -> Section:
     """Error of the ensemble, its members and the baselines: against diversity if there is a path."""
     what = "share of wrong rows" if trials.classify else "root mean square error"
     label, unit = ("error", "%") if trials.classify else (what, "")
@@ -223,12 +223,12 @@ def error_section(subject: Subject, trials: Trials) -> Section:
     return section("errors", "Errors", text, [columns])
 
 
-def prediction_section(trials: Trials) -> Section:
+def prediction_section(trials: PathErrors) -> Section:
     """Predicted against true: a confusion matrix, or points around the diagonal."""
     return _confusion(trials) if trials.classify else _scatter(trials)
 
 
-def _confusion(trials: Trials) -> Section:
+def _confusion(trials: PathErrors) -> Section:
     true = trials.labels
     classes, shown = np.unique(true), most_frequent(true, MOST_CLASSES)
     names, places = [str(label) for label in shown], np.searchsorted(classes, shown)
@@ -269,7 +269,7 @@ def _most_frequent_mistakes(table: np.ndarray, classes: np.ndarray) -> str:
     return f"Most frequent mistakes: {', '.join(texts)}." if texts else "There are no mistakes."
 
 
-def _scatter(trials: Trials) -> Section:
+def _scatter(trials: PathErrors) -> Section:
     n_rows = len(trials.labels)
     points = np.linspace(0, n_rows - 1, min(MOST_POINTS, n_rows)).astype(int)
     true, predicted = trials.labels[points].astype(float), trials.predictions[:, points]

@@ -12,7 +12,7 @@ from modae import __version__
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.report.api import Report, live_text, sections
 from modae.report.charts import Chart, Section, chart, section
-from modae.report.errors import BAGGING, Trials
+from modae.report.errors import BAGGING, PathErrors
 from modae.report.subject import Subject
 from modae.reproduction import figure2
 from modae.reproduction.figure2 import N_FOLDS, SIZES, Sweep, nearest_neighbours
@@ -133,7 +133,7 @@ def _study(sweep: Sweep, setting: Setting) -> dict[str, Any]:
     for model in subject.models:
         ensemble = nearest_neighbours(FrozenEstimator(model), n_jobs=setting.n_jobs)
         answers.append(ensemble.fit(X[train], y[train]).predict(subject.rows))
-    trials = Trials(
+    trials = PathErrors(
         ensemble=sweep.ensemble.T,
         individual=sweep.individual.T,
         # At diversity 0 all modules are this PCA, and a vote of equals is one of them.

@@ -10,6 +10,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
@@ -28,6 +29,7 @@ MOST_HEADER_LINES = 20
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
+@cache
 def arrow(module: str = "pyarrow") -> Any:
     """A module of pyarrow, or one sentence that says how to get it."""
     require("pyarrow", extra="arrow", purpose="Parquet, Arrow and CSV files")
