@@ -18,6 +18,7 @@ def errors(X, y, seed):
         estimator=None,
         diversities=DIVERSITIES,
         cv=folds,
+        scale=False,
         n_jobs=2,
         random_state=seed,
     )
