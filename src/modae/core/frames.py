@@ -18,14 +18,6 @@ step solves
 
 by conjugate gradients. There are only :math:`Mh(h+1)/2` unknowns (550 where K x K would be 5,050), an
 operator product costs two small batched multiplications, and five steps are typical.
-
-Then, for orthonormal decoders :math:`A_i` with mean projector :math:`\bar P` the best encoders are
-
-.. math:: B_i = A_i^T\big((1-\lambda)I+\lambda\bar P\big)^{-1}
-
-(stationarity gives :math:`(1-\lambda)C_i+\lambda P_i\bar C=P_i`; average over i, solve for
-:math:`\bar C`, put it back). Every module is *the same shared linear map*, followed by its own
-projection.
 """
 
 from __future__ import annotations
@@ -263,7 +255,14 @@ SINGULAR = 1e-12
 
 
 def best_encoders(frames: Array, diversity: float) -> Array:
-    """Encoders (M, H, K) that minimise the loss for orthonormal decoders (M, K, H)."""
+    r"""Encoders (M, H, K) that minimise the loss for orthonormal decoders (M, K, H).
+
+    .. math:: B_i = A_i^T\big((1-\lambda)I+\lambda\bar P\big)^{-1}
+
+    Stationarity gives :math:`(1-\lambda)C_i+\lambda P_i\bar C=P_i`; average over i, solve for
+    :math:`\bar C`, put it back. Every module is *the same shared linear map*, followed by its own
+    projection.
+    """
     shares, directions = np.linalg.eigh(mean_projector(frames))
     denominators = 1.0 - diversity + diversity * shares
     kept = denominators > SINGULAR
