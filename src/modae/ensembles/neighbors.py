@@ -95,7 +95,8 @@ def nearest_by_products(rows: Array, queries: Array, count: int) -> Indices:
         cut = slice(start, start + height)
         distances = asked[cut] @ turned + squares
         last = distances.min(axis=1) if count == 1 else np.partition(distances, count - 1)[:, count - 1]
-        query, row = np.nonzero(distances <= (last + doubt[cut])[:, None])
+        near_enough = np.flatnonzero(distances <= (last + doubt[cut])[:, None])
+        query, row = np.divmod(near_enough, len(near))  # nonzero of two axes takes far longer
         if len(query) > len(distances):
             exact = np.square(queries[cut][query] - rows[row]).sum(axis=1)
             order = np.lexsort((exact, query))
