@@ -108,17 +108,17 @@ def test_a_file_holds_no_tree_and_answers_the_same():
     np.testing.assert_array_equal(pickle.loads(used).predict(Q), before)
 
 
-def test_the_table_of_backends_at_its_limit():
-    assert all(choose_backend("auto", width) == "tree" for width in (1, 5, TREE_LIMIT))
-    assert all(choose_backend("auto", width) == "brute" for width in (TREE_LIMIT + 1, 784))
+@pytest.mark.parametrize(("n_rows", "limit"), [(100, 8), (19_999, 8), (20_000, 10), (40_000, 12)])
+def test_the_table_of_backends_at_its_limits(n_rows, limit):
+    assert choose_backend("auto", 1, n_rows) == choose_backend("auto", limit, n_rows) == "tree"
+    assert choose_backend("auto", limit + 1, n_rows) == choose_backend("auto", 784, n_rows) == "brute"
+    assert f"{limit} features" in choose_backend.__doc__
+
+
+def test_few_rows_follow_the_table():
     for width, backend in ((TREE_LIMIT, "tree"), (TREE_LIMIT + 1, "brute")):
         X, y, _ = data(width)
         assert NearestNeighborClassifier().fit(X, y).nearest_.backend == backend
-
-
-def test_the_docstring_has_the_limit_of_the_table():
-    assert f"1 to {TREE_LIMIT} " in choose_backend.__doc__
-    assert f"{TREE_LIMIT + 1} and up" in choose_backend.__doc__
 
 
 @pytest.mark.parametrize("backend", ["tree", "brute"])
