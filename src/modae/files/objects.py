@@ -176,7 +176,8 @@ class Reader:
         is_estimator = issubclass(cls, BaseEstimator)
         fields, params = set(layout.fields), set(cls._get_param_names()) if is_estimator else set()
         # A subclass may have fewer parameters, and keeps those of ours as attributes.
-        known = params | fields | BESIDE | set(layout.cls._get_param_names() if is_estimator else ())
+        ours: Any = layout.cls
+        known = params | fields | BESIDE | set(ours._get_param_names() if is_estimator else ())
         strange = {name for name in state.keys() - known if hasattr(layout.cls, name)}
         wrong = sorted(strange | (params - state.keys()))
         require(not wrong, f"{layout.name} has other attributes: {', '.join(wrong)!s:.80}")
