@@ -14,7 +14,6 @@ from sklearn.base import (
     is_classifier,
     is_regressor,
 )
-from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     BaggingClassifier,
     BaggingRegressor,
@@ -108,7 +107,8 @@ class RotationForest(BaseEstimator):
                     some = rng.permutation(self.classes_)[: rng.integers(1, len(self.classes_) + 1)]
                     rows = np.flatnonzero(np.isin(y, some))
                 rows = rng.choice(rows, max(len(columns) + 1, int(0.75 * len(rows))))
-                turn[np.ix_(columns, columns)] = PCA().fit(Z[np.ix_(rows, columns)]).components_.T
+                covariance = np.atleast_2d(np.cov(Z[np.ix_(rows, columns)], rowvar=False))
+                turn[np.ix_(columns, columns)] = np.linalg.eigh(covariance)[1]
             tree = clone(self.tree).set_params(random_state=int(rng.integers(2**31)))
             self.parts_.append((turn, tree.fit(Z @ turn, y)))
         return self

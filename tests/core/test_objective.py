@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modae.core.objective import linear_gradient, linear_terms, output_terms
-from modae.linear.modules import Modules
+from modae.linear.model import Modules
 from oracles import (
     ambiguity_loss_by_loops,
     finite_differences,

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_digits, load_iris
-from sklearn.frozen import FrozenEstimator
 
 from modae import (
     LinearModularAutoencoder,
@@ -128,12 +127,6 @@ def test_concurrent_batches_are_all_counted():
     whole = LinearModularAutoencoder(2, 2, random_state=0).fit(rows)
     assert model.loss_ == pytest.approx(whole.loss_, rel=1e-10)
     np.testing.assert_allclose(model.mean_, whole.mean_, atol=1e-12)
-
-
-def test_the_warning_of_equal_modules_reads_the_fitted_diversity():
-    equal = LinearModularAutoencoder(3, 4, diversity=0.5).fit(X).set_params(diversity=0.0)
-    with pytest.warns(UserWarning, match="All modules are equal"):
-        ModularClassifier(FrozenEstimator(equal)).fit(X, y)
 
 
 def test_a_refit_to_too_few_columns_keeps_those_of_the_model():

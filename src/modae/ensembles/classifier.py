@@ -22,7 +22,6 @@ from modae.ensembles.members import (
     check_classes,
     two_generators,
     votes_for_pairs,
-    warn_if_equal,
 )
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.votes import (
@@ -172,7 +171,6 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         fresh._publish_vote(extractor, members, y, weights)
         if fresh.voting_ == "decision" and self.calibration == "cv":
             fresh.temperature_ = found_temperature(fresh, features, y, weights, routed)
-        warn_if_equal(extractor)
         self.__dict__ = fresh.__dict__
         return self
 
@@ -333,11 +331,6 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         shares, votes, decisions = self._tally(features)
         wrong = self.classes_[self._winner(features, shares)] != y
         return wrong.astype(float), (self.classes_[votes] != y).mean(axis=0), decisions
-
-    @staticmethod
-    def _error_of(losses: Array, y: np.ndarray, weights: Array | None) -> float:
-        """Share of wrong labels."""
-        return float(np.average(losses, weights=weights))
 
     def _winner(self, features: Sequence[Array], shares: Array) -> Indices:
         """Index of the class that wins."""

@@ -18,7 +18,6 @@ from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.search import Candidate, Trials
 from modae.ensembles.tuning import ModularSearch, of_best
 from modae.ensembles.votes import TIE_BREAKS, VOTINGS, best_temperature
-from modae.utils.parameters import check_choice
 
 
 def _best_has(method: str, search: Any) -> bool:
@@ -112,6 +111,9 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
     """
 
     _task: ClassVar[str] = "classification"
+    _kind = ("classifier", is_classifier)
+    _choices: ClassVar[dict[str, Any]] = {"voting": VOTINGS, "tie_break": TIE_BREAKS}
+    _read_targets = staticmethod(labels_of)
 
     _: KW_ONLY
     voting: str = "auto"
@@ -158,9 +160,6 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
             random_state=random_state,
         )
 
-    def _checked_targets(self, X: Any, y: Any) -> np.ndarray:
-        return labels_of(X, y, self)
-
     def _calibrate(self, model: Any, trials: Trials, best: Candidate) -> None:
         """The temperature of mean decision functions, from the rows of the folds."""
         found = trials.outcomes[best]
@@ -170,13 +169,6 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
             labels = np.unique(trials.y, return_inverse=True)[1][tested]
             weights = None if trials.weights is None else trials.weights[tested]
             model.set_params(calibration=best_temperature(scores, labels, weights))
-
-    def _check_kind(self) -> None:
-        self._check_parts("classifier", is_classifier)
-
-    def _check_vote(self) -> None:
-        check_choice("voting", self.voting, VOTINGS)
-        check_choice("tie_break", self.tie_break, TIE_BREAKS)
 
     @staticmethod
     def _default_member() -> NearestNeighborClassifier:

@@ -21,14 +21,11 @@ from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from modae.ensembles.neighbors import NearestNeighborClassifier, NearestNeighborRegressor
-from modae.linear.model import resolved_components
+from modae.linear.model import resolved_components, share_of_columns
 from modae.utils.parameters import check_count, check_diversity
 
 #: Rows up to which an SVM is fitted to the kernel itself; beyond, to a Nystroem approximation of it.
 KERNEL_ROWS = 5_000
-
-#: Sizes of modules are fractions of the columns, or of this number if there are more.
-LARGEST_ROOM = 50
 
 #: Beginnings of the names of learners that look at one column at a time: they gain from a rotation.
 AXIS_ALIGNED = (
@@ -120,10 +117,8 @@ class Family(NamedTuple):
         return clone(learner).set_params(**own) if own else learner
 
     def widths(self, n_features: int) -> list[int]:
-        """Candidates for the components of a module; of several columns never all."""
-        room, most = min(n_features, LARGEST_ROOM), max(1, n_features - 1)
-        sizes = (max(1, min(round(fraction * room), most)) for fraction in self.fractions)
-        return list(dict.fromkeys(sizes))
+        """Candidates for the components of a module."""
+        return list(dict.fromkeys(share_of_columns(each, n_features) for each in self.fractions))
 
     def sizes(
         self,

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
-from warnings import warn
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -16,9 +15,6 @@ from sklearn.utils import check_random_state
 from modae.data.validation import gather
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
-
-#: Shares of the modules this close to 0 or 1 count as none or all of them.
-EQUAL = 1e-9
 
 Generator = np.random.RandomState | None
 
@@ -110,21 +106,6 @@ def module_features(extractor: Any, X: Any) -> Sequence[Array]:
             f"module, all with the same number of rows, got shapes {shapes}."
         )
     return features
-
-
-def warn_if_equal(extractor: Any) -> None:
-    """Say that modules which see everything cannot differ, whatever the diversity."""
-    shares, diversity = getattr(extractor, "allocation_", None), getattr(extractor, "diversity_", None)
-    if shares is None or diversity is None or diversity == 0.0 or extractor.n_modules == 1:
-        return
-    if np.minimum(shares, 1.0 - shares).max() <= EQUAL:  # all modules use an axis, or none does
-        warn(
-            "All modules are equal, so the ensemble gains nothing over one member: n_components is "
-            f"{extractor.n_components_} for {extractor.n_features_in_} columns; lower it, or raise the "
-            "diversity.",
-            UserWarning,
-            stacklevel=3,
-        )
 
 
 def two_generators(random_state: Any) -> tuple[Generator, Generator]:

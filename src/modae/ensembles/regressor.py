@@ -27,7 +27,6 @@ from modae.ensembles.members import (
     call_members,
     module_features,
     two_generators,
-    warn_if_equal,
 )
 from modae.ensembles.neighbors import NearestNeighborRegressor
 from modae.utils.arrays import Array
@@ -155,7 +154,6 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
             fresh.calibration_ = calibration
         elif hasattr(fresh, "calibration_"):
             del fresh.calibration_  # of an earlier fit
-        warn_if_equal(extractor)
         self.__dict__ = fresh.__dict__
         return self
 
@@ -267,14 +265,6 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         axes = tuple(range(1, np.ndim(y)))
         each = np.square(answers - y).mean(axis=0)
         return np.square(errors).sum(axis=axes), each.sum(axis=axes), None
-
-    @staticmethod
-    def _error_of(losses: Array, y: Array, weights: Array | None) -> float:
-        """1 - R^2; for several targets, of all of them together."""
-        mean = np.average(y, axis=0, weights=weights)
-        spread = np.square(y - mean).reshape(len(y), -1).sum(axis=1)
-        total = np.average(spread, weights=weights)
-        return float(np.average(losses, weights=weights)) / float(total or 1.0)
 
     def _key_figures(self) -> dict[str, str]:
         held = len(self.calibration_.residuals) if hasattr(self, "calibration_") else 0

@@ -12,8 +12,6 @@ from modae.data.validation import targets_of
 from modae.ensembles.neighbors import NearestNeighborRegressor
 from modae.ensembles.regressor import AGGREGATES, ModularRegressor
 from modae.ensembles.tuning import ModularSearch, of_best
-from modae.utils.arrays import Array
-from modae.utils.parameters import check_choice
 
 
 @dataclass(eq=False, repr=False)
@@ -58,6 +56,9 @@ class ModularRegressorCV(MultiOutputMixin, RegressorMixin, ModularSearch):
     """
 
     _task: ClassVar[str] = "regression"
+    _kind = ("regressor", is_regressor)
+    _choices: ClassVar[dict[str, Any]] = {"aggregate": AGGREGATES}
+    _read_targets = staticmethod(targets_of)
 
     _: KW_ONLY
     aggregate: str = "mean"
@@ -94,15 +95,6 @@ class ModularRegressorCV(MultiOutputMixin, RegressorMixin, ModularSearch):
             n_jobs=self.n_jobs,
             random_state=random_state,
         )
-
-    def _checked_targets(self, X: Any, y: Any) -> Array:
-        return targets_of(X, y, self)
-
-    def _check_kind(self) -> None:
-        self._check_parts("regressor", is_regressor)
-
-    def _check_vote(self) -> None:
-        check_choice("aggregate", self.aggregate, AGGREGATES)
 
     @staticmethod
     def _default_member() -> NearestNeighborRegressor:

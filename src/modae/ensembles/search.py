@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import get_scorer
@@ -26,8 +26,9 @@ from modae.data.summary import DataSummary
 from modae.data.validation import take_rows
 from modae.ensembles.base import SIZES
 from modae.ensembles.families import AllColumns
+from modae.ensembles.leaderboard import error_of, paired_difference
 from modae.ensembles.members import module_features
-from modae.linear.model import LinearModel, Settings
+from modae.linear.model import Settings, encoders_in_axes
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
 
@@ -79,41 +80,48 @@ class ModulesInAxes:
 
 
 class PreparedFold:
-    """Training and test rows of a fold, and their scores; it makes the modules of any candidate."""
+    """Training and test rows of a fold, decomposed once, and the modules of the candidates on it."""
 
     def __init__(self, trials: Trials, fold: Fold, scaled: bool) -> None:
-        self.rows = train, test = [take_rows(trials.X, places) for places in fold]
+        train, test = take_rows(trials.X, fold[0]), take_rows(trials.X, fold[1])
         weights = None if trials.weights is None else trials.weights[fold[0]]
         if scaled:
             scaler = make_scaler(train).fit(train, sample_weight=weights)
-            self.rows = train, test = [scaler.transform(each) for each in self.rows]
-        self.extractor, self.in_axes = trials.extractor, trials.settings is not None
+            train, test = scaler.transform(train), scaler.transform(test)
+        self.rows, self.in_axes = (train, test), trials.settings is not None
+        self.modules: dict[tuple[Any, ...], Any] = {}
+        self.extractor = trials.extractor
         if trials.settings is not None:  # a decomposition, and no modules yet
             asked = trials.settings.n_modules, trials.settings.n_components, trials.settings.spectrum
             summary = DataSummary.of(train, weights).ready_for(*asked)
             spectrum, width = summary.leading_spectrum(*asked)
-            mean, dtype = spectrum.mean.astype(summary.dtype), summary.dtype
-            self.coordinates = [centred_product(each, mean, spectrum.axes.T) for each in (train, test)]
+            mean = spectrum.mean.astype(summary.dtype)
+            seen = centred_product(train, mean, spectrum.axes.T)
+            self.scores = seen, centred_product(test, mean, spectrum.axes.T)
             settings = replace(trials.settings, n_components=width)
-            self.model = LinearModel(settings, spectrum=spectrum, dtype=dtype)
-            self._sized: dict[tuple[Any, ...], LinearModel] = {}
+            self.decomposition = settings, spectrum, summary.dtype
         elif not isinstance(self.extractor, FrozenEstimator):
             routed = trials.model._route(weights, {})["extractor"].fit
             self.extractor = clone(self.extractor).fit(train, trials.y[fold[0]], **routed)
 
-    def modules(self, sizes: dict[str, Any] | None) -> tuple[Any, Sequence[Any]]:
-        """Modules of this size, and the training and test rows that they take."""
-        if sizes is None:
-            return AllColumns().fit(self.rows[0]), self.rows
-        changes = settled(sizes)
-        if not self.in_axes:
-            changes.pop("rotation", None)
-            return self.extractor.with_params(**changes), self.rows
-        key = sizes["n_modules"], sizes["n_components"]
-        if key not in self._sized:  # axes of this size, for all diversities
-            self._sized[key] = self.model.with_settings(**changes)
-        solved = self._sized[key].with_settings(**changes)
-        return ModulesInAxes(solved.solution.encoders), self.coordinates
+    def solve(self, wanted: Sequence[dict[str, Any] | None]) -> None:
+        """Find the modules of these sizes, unless they are there."""
+        if None in wanted and () not in self.modules:
+            self.modules[()] = AllColumns().fit(self.rows[0])
+        new = {_key(each): settled(each) for each in wanted if each and _key(each) not in self.modules}
+        if self.in_axes:
+            encoders = encoders_in_axes(*self.decomposition, list(new.values()))
+            found: list[Any] = [ModulesInAxes(each) for each in encoders]
+        else:
+            found = [self.extractor.with_params(**_known(each)) for each in new.values()]
+        self.modules.update(zip(new, found, strict=True))
+
+    def features(self, sizes: dict[str, Any] | None) -> tuple[list[Any], Any]:
+        """Features of each module for the training and for the test rows, and the modules."""
+        modules = self.modules[_key(sizes)]
+        if isinstance(modules, ModulesInAxes):
+            return [modules.transform_modules(each) for each in self.scores], modules
+        return [module_features(modules, each) for each in self.rows], modules
 
 
 @dataclass(eq=False)
@@ -162,14 +170,17 @@ class Trials:
             for candidate in candidates
             if place not in self.outcomes.setdefault(candidate, {})
         ]
-        for candidate, place in tasks:
-            key = place, candidate.scaled
+        for key in dict.fromkeys((place, candidate.scaled) for candidate, place in tasks):
             if key not in self.prepared and not self.is_late:
-                self.prepared[key] = PreparedFold(self, self.folds[place], candidate.scaled)
+                self.prepared[key] = PreparedFold(self, self.folds[key[0]], key[1])
+            if key in self.prepared:
+                self.prepared[key].solve(
+                    [each.sizes for each, place in tasks if key == (place, each.scaled)]
+                )
         tasks = [(each, place) for each, place in tasks if (place, each.scaled) in self.prepared]
         for candidate, place in tasks:  # the same number on all folds, and in the model at the end
             if candidate.gamma is not None and candidate not in self.gammas:
-                features, _ = self._features(candidate, place)
+                features, _ = self.prepared[place, candidate.scaled].features(candidate.sizes)
                 scale = np.mean([each.shape[1] * variance(each) for each in features[0]])
                 self.gammas[candidate] = candidate.gamma / (float(scale) or 1.0)
         with warnings.catch_warnings():  # the chosen one will say so, when it is fitted to all rows
@@ -194,6 +205,11 @@ class Trials:
         scores = [outcome.score for outcome in self.outcomes.get(candidate, {}).values()]
         mean = -float(np.mean(scores)) if scores else np.inf
         return np.inf if np.isnan(mean) else mean
+
+    @property
+    def classify(self) -> bool:
+        """Whether y are labels."""
+        return is_classifier(self.model)
 
     @property
     def tried(self) -> list[Candidate]:
@@ -258,16 +274,13 @@ class Trials:
         if not shared:
             return np.inf, 0.0
         if self.scoring is not None:
-            differences = np.array([theirs[place].score - mine[place].score for place in shared])
-            weights = np.ones(len(shared))
-        else:
-            differences = np.concatenate([mine[p].losses - theirs[p].losses for p in shared])
-            tested = np.concatenate([self.folds[place][1] for place in shared])
-            weights = np.ones(len(tested)) if self.weights is None else self.weights[tested]
-            differences *= self.model._error_of(np.ones(len(tested)), self.y[tested], weights)
-        mean = np.average(differences, weights=weights)
-        spread = np.average((differences - mean) ** 2, weights=weights)
-        return float(mean), float(np.sqrt(spread / max(weights.sum() - 1.0, 1.0)))
+            one, other = (np.array([-each[k].score for k in shared]) for each in (mine, theirs))
+            return paired_difference(one, other)
+        tested = np.concatenate([self.folds[place][1] for place in shared])
+        weights = None if self.weights is None else self.weights[tested]
+        scale = error_of(np.ones(len(tested)), self.y[tested], weights, classify=self.classify)
+        one, other = (np.concatenate([each[k].losses for k in shared]) for each in (mine, theirs))
+        return paired_difference(scale * one, scale * other, weights)
 
     def _try(self, candidate: Candidate, place: int) -> Outcome | None:
         """Members for one candidate, trained and tested on one fold."""
@@ -275,7 +288,7 @@ class Trials:
             return None
         (train, test), start = self.folds[place], perf_counter()
         weights = [None if self.weights is None else self.weights[part] for part in (train, test)]
-        features, extractor = self._features(candidate, place)
+        features, extractor = self.prepared[place, candidate.scaled].features(candidate.sizes)
         params = self.model.get_params(deep=False) | dict.fromkeys(SIZES)
         params |= {"extractor": extractor, "estimator": candidate.estimator, "n_jobs": 1}
         if candidate in self.gammas:
@@ -284,25 +297,20 @@ class Trials:
         model._fit_to_features(features[0], self.y[train], weights[0], model._route(weights[0], {}))
         fitted = perf_counter()
         losses, individual, decisions = model._losses(features[1], self.y[test])
-        error = model._error_of(losses, self.y[test], weights[1])
-        individual = model._error_of(individual, self.y[test], weights[1])
+        error, individual = (
+            error_of(each, self.y[test], weights[1], classify=self.classify)
+            for each in (losses, individual)
+        )
         score = 1.0 - error
         if self.scoring is not None:
             score = self._scored(model, place, candidate.scaled, weights[1])
         times = fitted - start, perf_counter() - fitted
         return Outcome(score, error, individual, *times, losses, decisions)
 
-    def _features(self, candidate: Candidate, place: int) -> tuple[list[Any], Any]:
-        """Features of each module for the training and the test rows of a fold, and the extractor."""
-        extractor, rows = self.prepared[place, candidate.scaled].modules(candidate.sizes)
-        if isinstance(extractor, ModulesInAxes):
-            return [extractor.transform_modules(each) for each in rows], extractor
-        return [module_features(extractor, each) for each in rows], extractor
-
     def _scored(self, model: Any, place: int, scaled: bool, weights: Any) -> float:
         prepared, targets = self.prepared[place, scaled], self.y[self.folds[place][1]]
         in_axes = isinstance(model.extractor_, ModulesInAxes)
-        rows = (prepared.coordinates if in_axes else prepared.rows)[1]
+        rows = (prepared.scores if in_axes else prepared.rows)[1]
         scorer = get_scorer(self.scoring)
         if weights is None:
             return float(scorer(model, rows, targets))
@@ -319,6 +327,15 @@ def settled(sizes: dict[str, Any]) -> dict[str, Any]:
     """What to ask of a fitted extractor: a share of the variance was settled by its fit."""
     shared = isinstance(sizes["n_components"], float)
     return {name: value for name, value in sizes.items() if not (shared and name == "n_components")}
+
+
+def _known(sizes: dict[str, Any]) -> dict[str, Any]:
+    """Without the rotation, which a fitted extractor cannot change."""
+    return {name: sizes[name] for name in SIZES if name in sizes}
+
+
+def _key(sizes: dict[str, Any] | None) -> tuple[Any, ...]:
+    return () if sizes is None else tuple(sizes.values())
 
 
 def make_scaler(rows: Any) -> StandardScaler:

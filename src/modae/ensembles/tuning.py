@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import wraps
+from math import ceil
 from time import perf_counter
 from typing import Any, ClassVar, Self
 from warnings import warn
@@ -38,8 +39,11 @@ DIVERSITIES = tuple(round(0.1 * step, 1) for step in range(11))
 
 RULES = ("best", "one_standard_error")
 
-#: Sizes and diversity are screened on two folds with few modules; the best two of a family race.
-SCREEN_FOLDS, FEW_MODULES, FINALISTS = 2, 8, 2
+#: Candidates are screened on two folds, or on as many as it takes to test them on so many rows.
+SCREEN_FOLDS, SCREEN_ROWS = 2, 500
+
+#: Sizes and diversity are screened with few modules; the best two of a family race.
+FEW_MODULES, FINALISTS = 8, 2
 
 #: If deviations of columns differ by more than this factor, standardised columns are tried too.
 SPREAD = 10.0
@@ -75,6 +79,9 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
     """
 
     _task: ClassVar[str]
+    _kind: ClassVar[tuple[str, Callable[[Any], bool]]]  # what members are, and the question
+    _choices: ClassVar[dict[str, Any]]  # of the parameters that only this ensemble has
+    _read_targets: ClassVar[Callable[..., np.ndarray]]  # labels_of or targets_of
 
     extractor: Any = None
     estimator: Any = "auto"
@@ -93,14 +100,13 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
     def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         """Try the candidates, and fit the chosen one to all rows."""
         start = perf_counter()
-        require_in_memory(X, "cross-validation")
         self._check_search()
         extractor = self._part("extractor")
-        progress = self._init_callback_context(max_subtasks=None)
         fresh = copy(self)  # a fit that fails leaves this model as it was
         upcast = bool(getattr(extractor, "upcast", False))
+        require_in_memory(X, "cross-validation")
         rows = rows_of(X, fresh, reset=True, upcast=upcast)  # what is wrong is said here, not by a fold
-        y = self._checked_targets(X, y)
+        y = self._read_targets(X, y, self)
         weights = weights_of(sample_weight, len(y))
         X, groups = indexable(X, groups)
         families = self._families(len(y), y, weights is not None)
@@ -118,13 +124,6 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             if type(extractor) is LinearModularAutoencoder and not callable(self.scoring):
                 largest._check_parameters()
                 settings = largest._settings(rows.shape[1])
-        progress.call_on_fit_task_begin(estimator=self)
-
-        def advance() -> None:
-            task = progress.subcontext(task_name="trial")
-            task.call_on_fit_task_begin(estimator=self)
-            task.call_on_fit_task_end(estimator=self)
-
         trials = Trials(
             model=self._ensemble(self.extractor, None, seed),
             folds=make_folds(self.cv, X, y, weights, groups, classes=self._task == "classification"),
@@ -136,9 +135,20 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             scoring=self.scoring,
             n_jobs=self.n_jobs,
             deadline=None if self.time_budget is None else start + float(self.time_budget),
-            advance=advance,
         )
-        self._screen(trials, families, sizes, self._scales(rows, extractor))
+        scales = self._scales(rows, extractor)
+        progress = self._init_callback_context(
+            max_subtasks=_most_trials(trials, families, sizes, scales)
+        )
+        progress.call_on_fit_task_begin(estimator=self)
+
+        def advance() -> None:
+            task = progress.subcontext(task_name="trial")
+            task.call_on_fit_task_begin(estimator=self)
+            task.call_on_fit_task_end(estimator=self)
+
+        trials.advance = advance
+        self._screen(trials, families, sizes, scales)
         table = trials.table()
         best = self._choose(trials, table)
         chosen = trials.tried[best]
@@ -162,7 +172,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         scales: list[bool],
     ) -> None:
         """Own parameters and scale, then sizes and diversity, then a race of the best."""
-        few_folds, all_folds = range(min(SCREEN_FOLDS, len(trials.folds))), range(len(trials.folds))
+        few_folds, all_folds = range(_screening_folds(trials)), range(len(trials.folds))
         finalists: list[Candidate] = []
         for name, family in families.items():
             own_scales = scales
@@ -299,8 +309,6 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         return self.leaderboard_.sentences(self.best_params_)
 
     def _check_search(self) -> None:
-        self._check_vote()
-        check_choice("rule", self.rule, RULES)
         if self.scale != "auto":
             check_flag("scale", self.scale)
         if self.time_budget is not None:
@@ -317,7 +325,9 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         elif isinstance(self.estimator, Mapping):
             self._check_families()
         else:
-            self._check_kind()
+            self._check_parts(*self._kind)
+        for name, choices in {"rule": RULES, **self._choices}.items():
+            check_choice(name, getattr(self, name), choices)
 
     def _check_families(self) -> None:
         """Pairs of an estimator and a grid of its parameters, by name."""
@@ -353,20 +363,28 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
     def _ensemble(self, extractor: Any, estimator: Any, random_state: Any) -> Any:
         """An ensemble with what was set here."""
 
-    @abstractmethod
-    def _check_kind(self) -> None:
-        """Whether members are classifiers, or regressors."""
-
-    @abstractmethod
-    def _check_vote(self) -> None:
-        """Whether parameters of the ensemble are known words."""
-
-    @abstractmethod
-    def _checked_targets(self, X: Any, y: Any) -> np.ndarray:
-        """Labels or targets, one for each row."""
-
     def _calibrate(self, model: Any, trials: Trials, best: Candidate) -> None:
         """Set what only rows held out can tell."""
+
+
+def _screening_folds(trials: Trials) -> int:
+    n_folds, n_tested = len(trials.folds), sum(len(test) for _, test in trials.folds)
+    return min(n_folds, max(SCREEN_FOLDS, ceil(SCREEN_ROWS * n_folds / max(n_tested, 1))))
+
+
+def _most_trials(
+    trials: Trials,
+    families: Mapping[str, Family],
+    sizes: Mapping[str, list[dict[str, Any]]],
+    scales: list[bool],
+) -> int:
+    """How many trials there will be if no candidate is dropped: for the time left."""
+    few, n_folds, most = _screening_folds(trials), len(trials.folds), 0
+    for name, family in families.items():
+        n_variants, n_sizes = len(family.variants()) * len(scales), len(sizes[name])
+        raced = 1 + min(n_sizes, FINALISTS) if name else n_sizes
+        most += few * n_variants + few * n_sizes * bool(name) + n_folds * raced
+    return most
 
 
 def _largest(extractor: Any, sizes: list[dict[str, Any]], n_features: int, seed: int | None) -> Any:

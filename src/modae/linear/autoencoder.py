@@ -6,7 +6,6 @@ from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from threading import Lock
 from typing import Any, Self
-from warnings import warn
 
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -14,8 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 from modae.data.rows import Rows
 from modae.data.summary import DataSummary
 from modae.data.validation import gather, lazy_rows, rows_of, weights_of
-from modae.linear.model import ROTATIONS, SOLVERS, LinearModel, Settings, resolved_components
-from modae.linear.modules import CertifiedModules, LinearModules, Modules, fitted
+from modae.linear.model import (
+    ROTATIONS,
+    SOLVERS,
+    LinearModel,
+    Modules,
+    Settings,
+    resolved_components,
+)
+from modae.linear.modules import CertifiedModules, LinearModules, fitted
 from modae.utils.arrays import Array
 from modae.utils.parameters import (
     check_choice,
@@ -221,20 +227,14 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         rows = self._fit(X, sample_weight)
         if rows is None or self.upcast:  # codes are in the precision of X
             return gather(self.transform_modules(X))
-        return gather(self._modules().codes_by_module(rows))
+        return gather(self._model.modules.codes_by_module(rows))
 
     def _fit(self, X: Any, sample_weight: Any) -> Rows | None:
         """Fit, and give the validated rows, if they are in memory."""
         fresh = copy(self)  # a fit that fails leaves this model, and its columns, as they were
         summary, rows = fresh._summarise(X, sample_weight, reset=True)
         model = LinearModel(fresh._settings(fresh.n_features_in_), summary).solved()
-        if model.settings.diversity == 0.0 and model.settings.n_modules > 1:
-            warn(
-                "diversity=0 makes all modules equal: each is the same PCA, and an ensemble on them "
-                "gains nothing. If a search chose 0, scale the columns or lower n_components.",
-                UserWarning,
-                stacklevel=3,
-            )
+        model.warn_if_equal(stacklevel=3)
         model.warn_if_unfinished(stacklevel=3)
         fresh._model = model
         self.__dict__ = fresh.__dict__
@@ -364,5 +364,4 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         return Settings.of(self, width, seed, **others)
 
     def _modules(self) -> Modules:
-        model = self._solved_model()
-        return Modules(model.mean, model.encoders, model.decoders, model.settings.diversity)
+        return self._solved_model().modules

@@ -13,8 +13,8 @@ from modae.core.frames import random_rotations
 from modae.data.bootstrap import Resamples
 from modae.data.rows import Rows
 from modae.data.validation import lazy_rows, rows_of
-from modae.linear.model import ROTATIONS, read_only, resolved_components
-from modae.linear.modules import LinearModules, Modules, fitted
+from modae.linear.model import ROTATIONS, Modules, read_only, resolved_components
+from modae.linear.modules import LinearModules, fitted
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
 from modae.utils.parameters import check_choice, check_count, check_flag

@@ -5,13 +5,13 @@ Models for other diversities follow from one fit: the spectrum is all that they 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 from warnings import warn
 
 import numpy as np
@@ -23,6 +23,7 @@ from modae.core.frames import random_rotations
 from modae.core.gradient import solve_gradient
 from modae.core.objective import ATTAINED, CLOSED, NOT_ATTAINABLE, Problem, Solution
 from modae.core.spectral import solve_spectral
+from modae.data.rows import HOST, Rows, centred_product, centred_squares, place_and_values
 from modae.data.spectrum import Spectrum
 from modae.data.summary import DataSummary
 from modae.utils.arrays import Array, Precision
@@ -41,6 +42,12 @@ DEFAULT_SOLVER = "spectral"
 
 #: A gap that counts as closed where the products were made in float32.
 CLOSED_SINGLE = 1e-5
+
+#: Components of a module where none are given: a fraction of the columns, or of this number of them.
+DEFAULT_FRACTION, MOST_COLUMNS = 0.4, 50
+
+#: Shares of the modules this close to 0 or 1 count as none or all of them.
+EQUAL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +80,51 @@ class Settings:
             seed=seed,
             **others,
         )
+
+
+class Modules(NamedTuple):
+    """What an estimator's methods need, read once in each call: another thread may fit in between.
+
+    Encoders are (M, H, D), decoders (M, D, H) with orthonormal columns.
+    """
+
+    mean: Array
+    encoders: Array
+    decoders: Array
+    diversity: float
+
+    def codes(self, rows: Rows) -> Any:
+        """Codes of all modules side by side, (n, M*H), in the precision of the rows."""
+        return centred_product(rows, self.mean, self.encoders.reshape(-1, self.encoders.shape[2]).T)
+
+    def codes_by_module(self, rows: Rows) -> Any:
+        """Codes of each module, (M, n, H)."""
+        codes = self.codes(rows)
+        place, _ = place_and_values(rows)
+        stack = place.xp.reshape(codes, (rows.shape[0], len(self.encoders), -1))
+        stack = place.xp.permute_dims(stack, (1, 0, 2))
+        return np.ascontiguousarray(stack) if place is HOST else stack
+
+    def losses(self, rows: Rows) -> Any:
+        r"""Loss of each row, (n,), in float64 and without the reconstructions.
+
+        :math:`\|A_iz_i-x\|^2=\|x\|^2+\langle z_i,\,z_i-2A_i^Tx\rangle`, and with
+        :math:`A=[A_1\dots A_M]` the error of the mean is
+        :math:`\|x\|^2-\frac2M\langle z,A^Tx\rangle+\frac1{M^2}\langle z,A^TAz\rangle`.
+        """
+        n_modules, flat = len(self.decoders), np.hstack(list(self.decoders))
+        place, _ = place_and_values(rows)
+        squares = centred_squares(rows, self.mean)
+        pair = self.codes(rows), centred_product(rows, self.mean, flat)
+        codes, matches = (place.cast(each, place.precise) for each in pair)
+        flat = flat.astype(np.float64)
+        overlap = place.xp.vecdot(codes, matches) * (2.0 / n_modules)
+        own = place.xp.vecdot(codes, codes) / n_modules
+        mapped = codes @ place.send(flat.T @ flat, place.precise)
+        together = place.xp.vecdot(mapped, codes) / n_modules**2
+        reconstruction = place.xp.clip(squares + own - overlap, min=0.0)
+        error_of_mean = place.xp.clip(squares + together - overlap, min=0.0)
+        return (1.0 - self.diversity) * reconstruction + self.diversity * error_of_mean
 
 
 class LinearModel:
@@ -197,6 +249,11 @@ class LinearModel:
         return read_only(np.stack(np.hsplit(flat, len(decoders))), self.dtype)
 
     @cached_property
+    def modules(self) -> Modules:
+        """What maps rows to codes and back."""
+        return Modules(self.mean, self.encoders, self.decoders, self.settings.diversity)
+
+    @cached_property
     def total_variance(self) -> float:
         """Variance of the data in all directions."""
         return self.spectrum.total_variance * self.spectrum.variance_unit
@@ -259,11 +316,42 @@ class LinearModel:
                 stacklevel=stacklevel + 1,
             )
 
+    def warn_if_equal(self, stacklevel: int) -> None:
+        """Say that modules which are all the same gain nothing, and what to do."""
+        settings, shares = self.settings, self.solution.shares
+        if settings.n_modules == 1 or np.minimum(shares, 1.0 - shares).max() > EQUAL:
+            return  # some axis is used by some modules, and not by others
+        reason = (
+            "All modules are equal, so an ensemble on them gains nothing over one member: n_components "
+            f"is {settings.n_components} for {len(self.mean)} columns; lower it, or raise the diversity."
+        )
+        if settings.diversity == 0.0:
+            reason = (
+                "diversity=0 makes all modules equal: each is the same PCA, and an ensemble on them "
+                "gains nothing. If a search chose 0, scale the columns or lower n_components."
+            )
+        warn(reason, UserWarning, stacklevel=stacklevel + 1)
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=Lock())  # a lock cannot be pickled; a copy gets its own
+
+
+def encoders_in_axes(
+    settings: Settings, spectrum: Spectrum, dtype: Precision, changes: Sequence[dict[str, Any]]
+) -> list[Array]:
+    """Encoders of modules in principal axes, (M, H, K), for several changes of the settings."""
+    base = LinearModel(settings, spectrum=spectrum, dtype=dtype)
+    sized: dict[Any, LinearModel] = {}  # axes of one size, for all diversities
+    found = []
+    for each in changes:
+        size = each.get("n_modules"), each.get("n_components")
+        if size not in sized:
+            sized[size] = base.with_settings(**each)
+        found.append(sized[size].with_settings(**each).solution.encoders)
+    return found
 
 
 def read_only(values: Array, dtype: Any = np.float64) -> Array:
@@ -273,10 +361,25 @@ def read_only(values: Array, dtype: Any = np.float64) -> Array:
     return published
 
 
+def share_of_columns(fraction: float, n_features: int) -> int:
+    """So many components as this fraction of the columns, of 50 at most: one at least, never all of two.
+
+    Modules differ by what they leave out. ``python -m benchmarks.sizes`` has the evidence for 0.4.
+
+    Examples
+    --------
+    >>> from modae.linear.model import share_of_columns
+    >>> [share_of_columns(0.4, width) for width in (1, 2, 4, 30, 784)]
+    [1, 1, 2, 12, 20]
+    """
+    share = round(fraction * min(n_features, MOST_COLUMNS))
+    return max(1, min(share, n_features - 1))
+
+
 def resolved_components(n_components: Any, n_features: int) -> int | float:
     """n_components for these data: the default for None, a fraction as it is, no more than features."""
     if n_components is None:
-        return min(10, n_features)
+        return share_of_columns(DEFAULT_FRACTION, n_features)
     if isinstance(n_components, Integral) and int(n_components) > n_features:
         raise ValueError(
             f"n_components must be at most n_features = {n_features}, got {n_components!r}."

@@ -9,72 +9,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from modae.data.rows import (
-    HOST,
-    Rows,
-    centred_product,
-    centred_squares,
-    check_same_place,
-    place_and_values,
-    remember_place,
-)
+from modae.data.rows import Rows, check_same_place, place_and_values, remember_place
 from modae.data.validation import AcceptsAnyRows, by_rows, codes_of, gather, rows_of
-from modae.linear.model import LinearModel, read_only
+from modae.linear.model import LinearModel, Modules, read_only
 from modae.linear.notebook import KeyFigures, modules_text, optimality
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_diversity
 from modae.utils.text import bounded_loss, percent
-
-
-class Modules(NamedTuple):
-    """What an estimator's methods need, read once in each call: another thread may fit in between.
-
-    Encoders are (M, H, D), decoders (M, D, H) with orthonormal columns.
-    """
-
-    mean: Array
-    encoders: Array
-    decoders: Array
-    diversity: float
-
-    def codes(self, rows: Rows) -> Any:
-        """Codes of all modules side by side, (n, M*H), in the precision of the rows."""
-        return centred_product(rows, self.mean, self.encoders.reshape(-1, self.encoders.shape[2]).T)
-
-    def codes_by_module(self, rows: Rows) -> Any:
-        """Codes of each module, (M, n, H)."""
-        codes = self.codes(rows)
-        place, _ = place_and_values(rows)
-        stack = place.xp.reshape(codes, (rows.shape[0], len(self.encoders), -1))
-        stack = place.xp.permute_dims(stack, (1, 0, 2))
-        return np.ascontiguousarray(stack) if place is HOST else stack
-
-    def losses(self, rows: Rows) -> Any:
-        r"""Loss of each row, (n,), in float64 and without the reconstructions.
-
-        :math:`\|A_iz_i-x\|^2=\|x\|^2+\langle z_i,\,z_i-2A_i^Tx\rangle`, and with
-        :math:`A=[A_1\dots A_M]` the error of the mean is
-        :math:`\|x\|^2-\frac2M\langle z,A^Tx\rangle+\frac1{M^2}\langle z,A^TAz\rangle`.
-        """
-        n_modules, flat = len(self.decoders), np.hstack(list(self.decoders))
-        place, _ = place_and_values(rows)
-        squares = centred_squares(rows, self.mean)
-        pair = self.codes(rows), centred_product(rows, self.mean, flat)
-        codes, matches = (place.cast(each, place.precise) for each in pair)
-        flat = flat.astype(np.float64)
-        overlap = place.xp.vecdot(codes, matches) * (2.0 / n_modules)
-        own = place.xp.vecdot(codes, codes) / n_modules
-        mapped = codes @ place.send(flat.T @ flat, place.precise)
-        together = place.xp.vecdot(mapped, codes) / n_modules**2
-        reconstruction = place.xp.clip(squares + own - overlap, min=0.0)
-        error_of_mean = place.xp.clip(squares + together - overlap, min=0.0)
-        return (1.0 - self.diversity) * reconstruction + self.diversity * error_of_mean
 
 
 class LinearModules(KeyFigures, AcceptsAnyRows, TransformerMixin, BaseEstimator):

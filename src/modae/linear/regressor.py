@@ -14,8 +14,8 @@ from modae.data.moments import largest_spread
 from modae.data.rows import centred_product
 from modae.data.validation import rows_of, targets_of, weights_of
 from modae.linear.least_squares import LeastSquares, Maps, least_squares, maps_of
-from modae.linear.model import DEFAULT_SOLVER, LinearModel, Settings, read_only
-from modae.linear.modules import CertifiedModules, Modules
+from modae.linear.model import DEFAULT_SOLVER, LinearModel, Modules, Settings, read_only
+from modae.linear.modules import CertifiedModules
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count, check_diversity, check_non_negative
 

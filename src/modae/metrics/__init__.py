@@ -1,10 +1,11 @@
 """Measures of an ensemble: terms of its loss, diversity of its votes, correlation of its features.
 
-``terms`` splits the loss, ``votes`` compares members, and ``correlations`` compares feature spaces: its
-``faithfulness`` and ``redundancy``, the two curves of the paper, take a fitted extractor, all others
-arrays. It may import core, data and ensembles.
+``comparison`` cross-validates models beside each other, ``terms`` splits the loss, ``votes`` compares
+members, and ``correlations`` compares feature spaces: its ``faithfulness`` and ``redundancy``, the two
+curves of the paper, take a fitted extractor, all others arrays. It may import core, data and ensembles.
 """
 
+from modae.metrics.comparison import compare, rivals
 from modae.metrics.correlations import (
     Estimate,
     distance_correlation,
@@ -26,8 +27,8 @@ from modae.metrics.votes import (
 )
 
 __all__ = [
-    "AmbiguityDecomposition", "Estimate", "ambiguity_decomposition", "disagreement",
+    "AmbiguityDecomposition", "Estimate", "ambiguity_decomposition", "compare", "disagreement",
     "disagreement_matrix", "distance_correlation", "distance_correlation_matrix", "double_fault",
     "double_fault_matrix", "entropy", "faithfulness", "kappa", "kappa_matrix", "loss_terms",
-    "q_statistic", "q_statistic_matrix", "redundancy",
+    "q_statistic", "q_statistic_matrix", "redundancy", "rivals",
 ]  # fmt: skip

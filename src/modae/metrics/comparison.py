@@ -1,0 +1,158 @@
+"""Models beside each other: the same folds for all, and what the difference of two is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.decomposition import PCA
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from modae.data.validation import take_rows
+from modae.ensembles.base import require_in_memory
+from modae.ensembles.families import KERNEL_ROWS
+from modae.ensembles.leaderboard import Leaderboard, error_of, paired_difference
+from modae.ensembles.search import make_folds
+from modae.utils.parallel import run_parallel
+
+
+def compare(
+    models: Mapping[str, Any], X: Any, y: Any, *, cv: Any = None, groups: Any = None, n_jobs: Any = None
+) -> Leaderboard:
+    """Cross-validate models on the same folds, and say how far each is behind the best.
+
+    Every model predicts every test row once, so two models can be compared row by row: the standard
+    error of such a paired difference is much smaller than those of the two errors.
+
+    Parameters
+    ----------
+    models : mapping of str to estimator
+        Unfitted classifiers, or regressors; copies are fitted.
+    X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    cv : int, splitter or iterable of (train, test), default=None
+        Folds; None means 5, stratified for classifiers.
+    groups : array-like of shape (n_samples,), optional
+        For a splitter that keeps groups together.
+    n_jobs : int or None, default=None
+        Fits at the same time.
+
+    Returns
+    -------
+    leaderboard : Leaderboard
+        The best first: ``name``, ``error`` (share of wrong labels, or 1 - R^2) with ``se`` over the
+        folds, ``difference`` to the best with ``se_difference`` over the rows, times; ``print`` it.
+
+    Examples
+    --------
+    >>> from modae.metrics import compare
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> models = {"logistic": LogisticRegression(max_iter=500), "1-NN": KNeighborsClassifier(1)}
+    >>> table = compare(models, *load_iris(return_X_y=True))
+    >>> table["name"].tolist(), table["error"].round(3).tolist()
+    (['logistic', '1-NN'], [0.027, 0.04])
+    """
+    require_in_memory(X, "cross-validation")
+    classify = all(map(is_classifier, models.values()))
+    if not models or not (classify or all(map(is_regressor, models.values()))):
+        kinds = {name: type(model).__name__ for name, model in models.items()}
+        raise ValueError(f"models must be classifiers, or regressors, and at least one, got {kinds}.")
+    y = column_or_1d(y)
+    check_consistent_length(X, y)
+    folds = make_folds(cv, X, y, groups=groups, classes=classify)
+
+    def trial(model: Any, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, float, float, int]:
+        start = perf_counter()
+        fitted = clone(model).fit(take_rows(X, train), y[train])
+        between = perf_counter()
+        answers = fitted.predict(take_rows(X, test))
+        end = perf_counter()
+        losses = answers != y[test] if classify else np.square(answers - y[test])
+        size = int(getattr(fitted, "n_features_in_", np.shape(X)[1]))
+        return losses.astype(float), between - start, end - between, size
+
+    tasks = [(model, train, test) for model in models.values() for train, test in folds]
+    found = run_parallel(trial, tasks, n_jobs)
+    tested = np.concatenate([y[test] for _, test in folds])
+    scale = error_of(np.ones(len(tested)), tested, classify=classify)
+    rows: list[dict[str, Any]] = []
+    for place, name in enumerate(models):
+        mine = found[place * len(folds) : (place + 1) * len(folds)]
+        errors = [
+            error_of(losses, y[test], classify=classify)
+            for (losses, *_), (_, test) in zip(mine, folds, strict=True)
+        ]
+        rows.append(
+            {
+                "name": name,
+                "score": 1.0 - np.mean(errors),
+                "error": np.mean(errors),
+                "se": np.std(errors) / np.sqrt(max(len(folds) - 1, 1)),
+                "losses": scale * np.concatenate([losses for losses, *_ in mine]),
+                "fit_time": np.mean([each[1] for each in mine]),
+                "predict_time": np.mean([each[2] for each in mine]),
+                "size": mine[0][3],
+            }
+        )
+    best = min(rows, key=lambda row: row["error"])["losses"]
+    for row in rows:
+        row["difference"], row["se_difference"] = paired_difference(row.pop("losses"), best)
+    return Leaderboard.of({name: [row[name] for row in rows] for name in rows[0]})
+
+
+def rivals(task: str, n_rows: int, n_features: int, *, member: Any = None) -> dict[str, Any]:
+    """What a model is to be compared with: strong methods as people use them, the SVM tuned.
+
+    Parameters
+    ----------
+    task : {"classification", "regression"}
+    n_rows, n_features : int
+        Of the data; there is no SVM for more than 5,000 rows.
+    member : estimator, optional
+        Of an ensemble on modules: one of it on a single PCA is a rival too.
+
+    Returns
+    -------
+    models : dict of str to estimator
+
+    Examples
+    --------
+    >>> from modae.metrics import rivals
+    >>> list(rivals("classification", 150, 4))
+    ['random forest', 'extra trees', 'gradient boosting', 'SVM', 'logistic regression']
+    """
+    labels = task == "classification"
+    trees = {"random_state": 0}
+    forest = RandomForestClassifier(300, **trees) if labels else RandomForestRegressor(300, **trees)
+    extra = ExtraTreesClassifier(300, **trees) if labels else ExtraTreesRegressor(300, **trees)
+    boosting = HistGradientBoostingClassifier if labels else HistGradientBoostingRegressor
+    linear = LogisticRegression(max_iter=1000) if labels else Ridge()
+    models = {"random forest": forest, "extra trees": extra, "gradient boosting": boosting(**trees)}
+    if n_rows <= KERNEL_ROWS:
+        kernel = make_pipeline(StandardScaler(), SVC() if labels else SVR())
+        name = kernel.steps[-1][0]
+        widths = [width / n_features for width in (0.3, 1.0, 3.0)]
+        models["SVM"] = GridSearchCV(kernel, {f"{name}__C": [1, 10, 100], f"{name}__gamma": widths})
+    models["logistic regression" if labels else "ridge"] = make_pipeline(StandardScaler(), linear)
+    if member is not None:
+        size = max(1, min(n_features, n_rows // 2, 50))
+        models[f"one PCA with {size} components"] = make_pipeline(PCA(size, random_state=0), member)
+    return models
