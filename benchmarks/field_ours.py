@@ -50,8 +50,8 @@ class SomeFamilies(BaseEstimator):
         """Search among these kinds."""
 
         class Search(type(self.search)):  # type: ignore[misc]
-            def _families(search, n_rows: int, targets: np.ndarray, weighted: bool) -> Any:
-                found = default_families(self.task, n_rows, targets)
+            def _families(search, targets: np.ndarray, n_features: int, weighted: bool) -> Any:
+                found = default_families(self.task, targets, n_features)
                 return {name: found[name] for name in self.names}
 
         self.search_ = Search(**self.search.get_params(deep=False)).fit(X, y)

@@ -206,11 +206,17 @@ def test_widths_are_shares_and_never_all_columns():
 
 
 def test_large_data_get_an_approximate_kernel():
-    y = np.arange(10) % 2
-    assert isinstance(default_families("classification", 5_000, y)["svm"].member, SVC)
-    assert isinstance(default_families("classification", 5_001, y)["svm"].member, Pipeline)
+    y = np.arange(5_001) % 2
+    assert isinstance(default_families("classification", y[1:], 4)["svm"].member, SVC)
+    assert isinstance(default_families("classification", y, 4)["svm"].member, Pipeline)
     assert Family(LogisticRegression()).rotation is None
-    assert default_families("classification", 100, y)["trees"].rotation == "random"
+    assert default_families("classification", y, 4)["trees"].rotation == "random"
+
+
+def test_trees_compare_all_of_few_columns_and_some_of_many():
+    for n_features, most in {4: 1.0, 30: 1.0, 120: 0.25}.items():
+        family = default_families("regression", np.arange(50.0), n_features)["trees"]
+        assert family.grid == {"max_features": ["sqrt", most]}
 
 
 def test_regression_left_alone():

@@ -27,6 +27,9 @@ from modae.utils.parameters import check_count, check_diversity
 #: Rows up to which an SVM is fitted to the kernel itself; beyond, to a Nystroem approximation of it.
 KERNEL_ROWS = 5_000
 
+#: Columns that trees compare at each split, at most, where they do not take the usual square root.
+SPLIT_COLUMNS = 30
+
 #: Beginnings of the names of learners that look at one column at a time: they gain from a rotation.
 AXIS_ALIGNED = (
     "DecisionTree", "ExtraTree", "RandomForest", "GradientBoosting", "HistGradientBoosting", "AdaBoost",
@@ -172,18 +175,20 @@ def several(values: Any) -> list[Any] | None:
 
 
 def default_families(
-    task: str, n_rows: int, y: np.ndarray, *, weighted: bool = False
+    task: str, y: np.ndarray, n_features: int, *, weighted: bool = False
 ) -> dict[str, Family]:
-    """What a search tries if it is left alone, by the task and the number of rows.
+    """What a search tries if it is left alone, by the task and the size of the data.
 
     With weights, only what takes weights; with metadata routing on, all of it asks for them.
     """
-    gammas = (0.3, 1.0, 3.0)
+    n_rows, gammas = len(y), (0.3, 1.0, 3.0)
+    # Many columns at each split help where few of them matter; of more than 30 that takes too long.
+    splits = {"max_features": ["sqrt", min(1.0, SPLIT_COLUMNS / n_features)]}
     if task == "classification":
         neighbor: Any = NearestNeighborClassifier()
         kernel = Family(SVC(), {"C": [1.0, 10.0, 100.0]}, gammas, n_modules=10)
         linear: Any = LogisticRegression(max_iter=1000)
-        trees = Family(ExtraTreeClassifier(), plain=ExtraTreesClassifier(300))
+        trees = Family(ExtraTreeClassifier(), splits, plain=ExtraTreesClassifier(300))
         cost = {"C": [0.01, 0.1, 1.0, 10.0]}
     else:
         # C and epsilon in units of the targets: as if these were standardised.
@@ -192,7 +197,7 @@ def default_families(
         costs = [spread * cost for cost in (1.0, 10.0, 100.0)]
         kernel = Family(SVR(epsilon=0.1 * spread), {"C": costs}, gammas, n_modules=10)
         linear = Ridge()
-        trees = Family(ExtraTreeRegressor(), plain=ExtraTreesRegressor(300))
+        trees = Family(ExtraTreeRegressor(), splits, plain=ExtraTreesRegressor(300))
         cost = {"alpha": [0.1, 1.0, 10.0, 100.0]}
     if n_rows > KERNEL_ROWS:
         approximate = make_pipeline(Nystroem(n_components=300), clone(linear))

@@ -43,7 +43,7 @@ RULES = ("best", "one_standard_error")
 SCREEN_FOLDS, SCREEN_ROWS = 2, 500
 
 #: Sizes and diversity are screened with few modules; the best two of a family race.
-FEW_MODULES, FINALISTS = 8, 2
+FEW_MODULES, FINALISTS = 5, 2
 
 #: If deviations of columns differ by more than this factor, standardised columns are tried too.
 SPREAD = 10.0
@@ -109,7 +109,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         y = self._read_targets(X, y, self)
         weights = weights_of(sample_weight, len(y))
         X, groups = indexable(X, groups)
-        families = self._families(len(y), y, weights is not None)
+        families = self._families(y, rows.shape[1], weights is not None)
         given = self.n_modules, self.n_components, self.diversities
         sizes = {
             name: family.sizes(extractor, rows.shape[1], *map(several, given))
@@ -269,10 +269,10 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         model.fit(scaler.transform(X), trials.y, trials.weights)
         return Pipeline([("scale", scaler), ("model", model)])
 
-    def _families(self, n_rows: int, y: np.ndarray, weighted: bool) -> dict[str, Family]:
+    def _families(self, y: np.ndarray, n_features: int, weighted: bool) -> dict[str, Family]:
         """The families to try, by name; one without a name if one kind of member was given."""
         if isinstance(self.estimator, str):
-            return default_families(self._task, n_rows, y, weighted=weighted)
+            return default_families(self._task, y, n_features, weighted=weighted)
         if isinstance(self.estimator, Mapping):
             return {name: Family(each, grid) for name, (each, grid) in self.estimator.items()}
         member, extractor = self._part("estimator"), self._part("extractor")

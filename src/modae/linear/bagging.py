@@ -44,9 +44,9 @@ class BaggingAutoencoder(LinearModules):
 
     Parameters
     ----------
-    n_modules : int, default=10
+    n_modules : int, default=30
     n_components : int or None, default=None
-        Components of each module. None means ``min(10, n_features)``.
+        Components of each module. None means 0.4 of the columns, 20 at most.
     rotation : {None, "random"}, default=None
         As in :class:`LinearModularAutoencoder`.
     spectrum : {"auto", "exact", "krylov"}, default="auto"
@@ -92,7 +92,7 @@ class BaggingAutoencoder(LinearModules):
     eigenvalues_ = fitted(lambda model: model.eigenvalues)
     n_components_ = fitted(lambda model: model.encoders.shape[1])
 
-    n_modules: int = 10
+    n_modules: int = 30
     n_components: int | None = None
     _: KW_ONLY
     rotation: str | None = None

@@ -1,0 +1,92 @@
+"""Models on the same folds: errors as scikit-learn finds them, and differences of paired rows."""
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GroupKFold, KFold, cross_val_predict, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
+
+from modae import ModularClassifier
+from modae.metrics import compare, rivals
+
+X, y = load_iris(return_X_y=True)
+
+
+def test_errors_and_differences_by_hand():
+    models = {"prior": DummyClassifier(), "nearest": KNeighborsClassifier(1)}
+    table = compare(models, X, y, n_jobs=2)
+    assert table["name"].tolist() == ["nearest", "prior"]
+    for name, error, se in zip(table["name"], table["error"], table["se"], strict=True):
+        scores = cross_val_score(models[name], X, y)
+        assert error == pytest.approx(1.0 - scores.mean())
+        assert se == pytest.approx(scores.std(ddof=1) / np.sqrt(5))
+    wrong = [cross_val_predict(model, X, y) != y for model in models.values()]
+    apart = wrong[0].astype(float) - wrong[1]
+    assert table["difference"][1] == pytest.approx(apart.mean())
+    assert table["se_difference"][1] == pytest.approx(apart.std(ddof=1) / np.sqrt(len(y)), rel=1e-2)
+    assert table["difference"][0] == table["se_difference"][0] == 0.0
+    assert "nearest" in str(table)
+
+
+def test_regression_by_one_minus_r2():
+    data, target = load_diabetes(return_X_y=True)
+    folds = KFold(4, shuffle=True, random_state=0)
+    table = compare({"weak": Ridge(1000.0), "ridge": Ridge()}, data, target, cv=folds)
+    assert table["name"].tolist() == ["ridge", "weak"]
+    expected = 1.0 - cross_val_score(Ridge(), data, target, cv=folds).mean()
+    assert table["error"][0] == pytest.approx(expected)
+    assert table["difference"][1] > table["se_difference"][1] > 0.0
+
+
+def test_groups_stay_together():
+    groups = np.arange(len(y)) % 6
+    table = compare({"nearest": KNeighborsClassifier(1)}, X, y, cv=GroupKFold(3), groups=groups)
+    scores = cross_val_score(KNeighborsClassifier(1), X, y, cv=GroupKFold(3), groups=groups)
+    assert table["score"][0] == pytest.approx(scores.mean())
+
+
+@pytest.mark.parametrize("models", [{}, {"one": SVC(), "other": Ridge()}, {"clusters": KMeans()}])
+def test_models_of_other_kinds_are_refused(models):
+    with pytest.raises(ValueError, match="models must be classifiers, or regressors"):
+        compare(models, X, y)
+
+
+def test_one_label_for_each_row():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        compare({"nearest": KNeighborsClassifier(1)}, X, y[:-1])
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_rivals_are_fitted_and_compared(task):
+    member = KNeighborsClassifier(1) if task == "classification" else None
+    models = rivals(task, 75, 4, member=member)
+    target = y if task == "classification" else X[:, 0] + y
+    some = slice(None, None, 2)
+    light = {name: model for name, model in models.items() if "forest" not in name}
+    for model in light.values():
+        if hasattr(model, "n_estimators"):
+            model.set_params(n_estimators=10)
+    table = compare(light, X[some], target[some], cv=3)
+    assert set(table["name"]) == set(light)
+    assert (table["error"] < 0.5).all()
+
+
+def test_no_svm_for_many_rows():
+    assert "SVM" in rivals("classification", 5_000, 10)
+    assert "SVM" not in rivals("classification", 5_001, 10)
+
+
+def test_our_own_models_are_models_like_others():
+    table = compare({"modae": ModularClassifier(random_state=0), "prior": DummyClassifier()}, X, y)
+    assert table["name"][0] == "modae"
+
+
+def test_logistic_regression_and_a_frame_with_names():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    names = compare({"logistic": LogisticRegression(max_iter=500)}, frame, y)["name"]
+    assert names.tolist() == ["logistic"]
