@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from modae.deep.autoencoder import ModularAutoencoder
 from modae.deep.copies import Copies
-from modae.deep.networks import MemberLayer, SharedInputLayer
+from modae.deep.networks import MemberLayer
 from modae.deep.supervised import ModularNetworkClassifier, ModularNetworkRegressor
 from modae.onnx.graph import (
     OPSET,
@@ -94,18 +94,9 @@ def _array(values: Tensor) -> np.ndarray:
     return values.detach().cpu().numpy()
 
 
-def _shared_input(graph: Graph, layer: Any, x: str) -> str:
-    """Rows (n, n_inputs) to (M, n, n_outputs)."""
-    weight = _array(layer.weight)
-    n_modules, n_outputs, n_inputs = weight.shape
-    flat = graph.add("Gemm", x, weight.reshape(-1, n_inputs).T, _array(layer.bias).ravel())
-    stack = graph.add("Reshape", flat, [-1, n_modules, n_outputs])
-    return graph.add("Transpose", stack, perm=[1, 0, 2])
-
-
 def _member(graph: Graph, layer: Any, x: str) -> str:
-    """(M, n, n_inputs) to (M, n, n_outputs)."""
-    product = graph.add("MatMul", x, _array(layer.weight).swapaxes(1, 2))
+    """Rows (n, n_inputs) for all modules, or rows of each (M, n, n_inputs), to (M, n, n_outputs)."""
+    product = graph.add("MatMul", x, _array(layer.weight).swapaxes(1, 2))  # it broadcasts the rows
     return graph.add("Add", product, _array(layer.bias)[:, None])
 
 
@@ -117,7 +108,6 @@ def _gelu(graph: Graph, layer: Any, x: str) -> str:
 
 #: The layers of our own networks, and every activation that has a name.
 LAYERS: dict[type, Callable[[Graph, Any, str], str]] = {
-    SharedInputLayer: _shared_input,
     MemberLayer: _member,
     nn.Linear: lambda graph, layer, x: graph.add("Gemm", x, _array(layer.weight).T, _array(layer.bias)),
     nn.Identity: lambda graph, layer, x: x,
