@@ -1,4 +1,4 @@
-"""Deep modules: our layers node by node, those of a user by torch's exporter."""
+"""Deep modules, ours and those of a user, by torch's exporter."""
 
 import sys
 from functools import partial
@@ -110,7 +110,7 @@ def test_a_missing_exporter_is_one_sentence(monkeypatch):
         ImportError,
         match=r"^Export to ONNX cannot be used without onnxscript: pip install \"modae\[onnx",
     ):
-        exported(nn.Hardswish(), (2, 3))
+        exported([nn.Hardswish()], 3)
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from modae.utils.parameters import check_choice, check_diversity
 Loss = str | Callable[[Tensor, Tensor], Tensor]
 
 #: Losses of the error of each element.
-ELEMENTWISE = {"squared_error": functional.mse_loss, "huber": functional.huber_loss}
+ELEMENTWISE: dict[str, Any] = {"squared_error": functional.mse_loss, "huber": functional.huber_loss}
 
 #: Losses that have a name.
 LOSSES = (*ELEMENTWISE, "cross_entropy")

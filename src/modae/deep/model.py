@@ -131,15 +131,16 @@ class TrainedModel:
         To be read before :meth:`seeded` and not inside: in Python 3.11 a cached property has a lock, and
         two threads that take it and the lock of torch's generators in different orders wait for ever.
         """
-        network = self.new_network()
-        network.load_state_dict(to_tensors(self.kept_weights))
-        return network.eval()
+        return self.new_network(self.kept_weights).eval()
 
-    def new_network(self) -> nn.Module:
-        """A network with its random start, which depends on the seed alone."""
+    def new_network(self, weights: dict[str, np.ndarray]) -> nn.Module:
+        """A network with these weights; with none, its random start, which depends on the seed alone."""
         with seeded_torch(torch.device("cpu"), self.state.seed):
             network = NETWORKS[self.kind](**self.arguments)
-        return network.to(device=self.torch_device, dtype=DTYPES[self.dtype])
+        network.to(device=self.torch_device, dtype=DTYPES[self.dtype])
+        if weights:
+            network.load_state_dict(to_tensors(weights))
+        return network
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "network"}

@@ -208,7 +208,8 @@ class MemberLayer(nn.Module):
         """Rows (n, n_inputs) for all modules, or rows of each (M, n, n_inputs), to (M, n, n_outputs)."""
         if x.ndim == 2:  # one product for all modules, (n, M * n_outputs)
             side_by_side = functional.linear(x, self.weight.flatten(0, 1), self.bias.flatten())
-            return side_by_side.view(len(x), *self.bias.shape).transpose(0, 1)
+            # Not len(x), which exporters take for a constant.
+            return side_by_side.view(x.shape[0], *self.bias.shape).transpose(0, 1)
         # In place: baddbmm first writes the bias to every row, which takes longer than this.
         return torch.bmm(x, self.weight.transpose(1, 2)).add_(self.bias[:, None])
 

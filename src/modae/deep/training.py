@@ -71,13 +71,10 @@ def train(
     model : TrainedModel
     """
     state, validate = model.state, options.early_stopping and not stream
-    chosen, held_out = np.arange(rows.shape[0]), None
-    if validate:
-        chosen, held_out = _split_rows(len(chosen), state.seed, options)
+    every = np.arange(rows.shape[0])
+    chosen, held_out = _split_rows(every, state.seed, options) if validate else (every, None)
     batch_size = len(chosen) if options.batch_size == "all" else int(options.batch_size)
-    network = model.new_network()
-    if state.weights:
-        network.load_state_dict(to_tensors(state.weights))
+    network = model.new_network(state.weights)
     optimizer = make_optimizer(options, network, state)
     forward = torch.compile(network) if options.compile else network
     while state.epoch < until:
@@ -114,9 +111,8 @@ def train(
         if not stream and losses[-1] > max(GROWTH_LIMIT * losses[0], losses[-2:][0]):
             grew = f"grew from {losses[0]:.3g} in the first epoch"
             raise diverged(epoch, (loss, members, of_mean), grew)
-        weights, is_best = to_arrays(network.state_dict()), state.best_weights is None
-        if not is_best:
-            is_best = record["valid_loss"] < state.history["valid_loss"][state.best_epoch - 1]
+        least = state.history["valid_loss"][state.best_epoch - 1] if state.best_weights else math.inf
+        weights, is_best = to_arrays(network.state_dict()), not validate or record["valid_loss"] < least
         state = replace(
             state,
             epoch=epoch,
@@ -152,11 +148,11 @@ def train_step(
     return seen[0]
 
 
-def _split_rows(n_rows: int, seed: int, options: Any) -> tuple[Indices, Indices]:
+def _split_rows(every: Indices, seed: int, options: Any) -> tuple[Indices, Indices]:
     """Indices of the rows to train on and of those held out; each has some."""
+    n_rows, order = len(every), np.random.default_rng([seed, SPLIT]).permutation(every)
     if n_rows < 2:
         raise ValueError("early_stopping=True holds rows out and needs at least 2, got n_samples = 1.")
-    order = np.random.default_rng([seed, SPLIT]).permutation(n_rows)
     n_held_out = max(1, min(round(options.validation_fraction * n_rows), n_rows - 1))
     return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
 
