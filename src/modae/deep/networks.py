@@ -153,14 +153,12 @@ class ModularRegressionNetwork(nn.Module):
         if shared_body and module is not None:
             raise ValueError("shared_body must be False with a module of your own, got True.")
         hidden = checked_sizes(hidden_layer_sizes) if module is None else ()
-        widths: list[int] = [n_features, *hidden, n_outputs]
-        body: list[nn.Module] = []
-        if shared_body:
-            for pair in pairwise(widths[:-1]):
-                body += [nn.Linear(*pair), make_activation(activation)]
-            widths = widths[-2:]
-        self.body = nn.Sequential(*body) if shared_body else nn.Identity()
-        self.members = build_members("module", module, widths, activation, n_modules, equal_start)
+        widths, n_shared = [n_features, *hidden, n_outputs], len(hidden) if shared_body else 0
+        self.body = nn.Sequential()  # without layers it returns what it is given
+        for pair in pairwise(widths[: n_shared + 1]):
+            self.body.extend([nn.Linear(*pair), make_activation(activation)])
+        settings = activation, n_modules, equal_start
+        self.members = build_members("module", module, widths[n_shared:], *settings)
 
     def forward(self, x: Tensor) -> Tensor:
         """Rows (n, D) to the outputs of each module, (M, n, T)."""
