@@ -32,7 +32,7 @@ def made(name):
 def layers_of(network):
     """The layers of each module in turn, and the activations between them."""
     parts = [part for part in network.modules() if not list(part.children())]
-    return [part for part in parts if not isinstance(part, nn.Identity)]
+    return [part for part in parts if not isinstance(part, (nn.Identity, nn.Sequential))]
 
 
 def linear(weight, bias):

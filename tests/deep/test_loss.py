@@ -90,16 +90,6 @@ def test_equals_the_core(diversity, error, dtype, tolerance):
     np.testing.assert_allclose(mean.double(), np.mean(core.loss(diversity)), rtol=tolerance)
 
 
-@pytest.mark.parametrize("chunk", [1, 36, 60])
-def test_modules_taken_a_few_at_a_time_give_the_same(monkeypatch, chunk):
-    """A target of 18 elements: one module at a time, two, and three with one left over."""
-    outputs, target = problem()
-    whole = modular_loss(outputs, target, 0.3, reduction="none", return_terms=True)
-    monkeypatch.setattr("modae.deep.loss.CHUNK", chunk)
-    parts = modular_loss(outputs, target, 0.3, reduction="none", return_terms=True)
-    torch.testing.assert_close(parts, whole, rtol=1e-13, atol=1e-14)
-
-
 @pytest.mark.parametrize("diversity", [0.0, 0.3, 1.0])
 def test_gradient_is_proposition_2(diversity):
     outputs, target = problem()

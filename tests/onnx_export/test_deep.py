@@ -1,4 +1,4 @@
-"""Deep modules: our layers node by node, those of a user by torch's exporter."""
+"""Deep modules, ours and those of a user, by torch's exporter."""
 
 import sys
 from functools import partial
@@ -40,7 +40,18 @@ class Counting(nn.Module):
         return self.linear(x).reshape(len(x), -1)
 
 
-@pytest.mark.parametrize("activation", [*ACTIVATIONS, partial(nn.ELU, 0.5)], ids=str)
+class Every(nn.Module):
+    """The sum of all activations that have a name: one export, in which each of them must be right."""
+
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleList(make() for make in ACTIVATIONS.values())
+
+    def forward(self, x):
+        return sum(part(x) for part in self.parts)
+
+
+@pytest.mark.parametrize("activation", ["relu", Every, partial(nn.ELU, 0.5)], ids=str)
 def test_codes_with_every_activation(activation, tmp_path):
     X, _ = digits()
     sizes = {"n_components": 5, "hidden_layer_sizes": (12, 8)}
@@ -110,7 +121,7 @@ def test_a_missing_exporter_is_one_sentence(monkeypatch):
         ImportError,
         match=r"^Export to ONNX cannot be used without onnxscript: pip install \"modae\[onnx",
     ):
-        exported(nn.Hardswish(), (2, 3))
+        exported([nn.Hardswish()], 3)
 
 
 @pytest.mark.slow

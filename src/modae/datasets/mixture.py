@@ -98,15 +98,23 @@ def make_gaussian_mixture(
             raise ValueError(f"{name} must be {found}, as in means, or left out, got {size!r}.")
     if centres is None:
         centres = rng.standard_normal((n_clusters or clusters, n_features or features))
-    roots = None if spread is None else _square_roots(spread, *centres.shape)
+    one = (centres.shape[1], centres.shape[1])
+    each = (len(centres), *one)
+    if spread is not None and spread.shape not in (one, each):
+        raise ValueError(f"covariances must have shape {one} or {each}, got {spread.shape}.")
     y = rng.randint(len(centres), size=n_samples)
-    noise = rng.standard_normal((n_samples, centres.shape[1]))
-    if roots is None:
-        noise *= standard_deviation
+    if spread is None:
+        X = centres[y] + standard_deviation * rng.standard_normal((n_samples, centres.shape[1]))
     else:
-        for cluster in np.unique(y):
-            noise[y == cluster] = noise[y == cluster] @ roots[cluster]
-    X = centres[y] + noise
+        X = np.empty((n_samples, centres.shape[1]))
+        for k, covariance in enumerate(np.broadcast_to(spread, each)):
+            try:
+                points = rng.multivariate_normal(centres[k], covariance, (y == k).sum(), "raise")
+            except ValueError as reason:
+                raise ValueError(
+                    f"covariances must be symmetric and positive semidefinite, got {covariance}."
+                ) from reason
+            X[y == k] = points
     return (X, y, centres) if return_means else (X, y)
 
 
@@ -115,17 +123,3 @@ def _numbers(name: str, value: ArrayLike) -> Array:
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite numbers, got {value!r}.")
     return array
-
-
-def _square_roots(covariances: Array, n_clusters: int, n_features: int) -> Array:
-    """The symmetric square root of each covariance, (K, D, D)."""
-    one, each = (n_features, n_features), (n_clusters, n_features, n_features)
-    if covariances.shape not in (one, each):
-        raise ValueError(f"covariances must have shape {one} or {each}, got {covariances.shape}.")
-    stack = np.broadcast_to(covariances, each)
-    eigenvalues, axes = np.linalg.eigh(stack)
-    scale = np.abs(eigenvalues).max(axis=-1, keepdims=True)
-    symmetric = np.abs(stack - stack.swapaxes(1, 2)) <= 1e-10 * scale[..., None]
-    if not symmetric.all() or (eigenvalues < -1e-10 * scale).any():
-        raise ValueError("covariances must be symmetric and positive semidefinite: one is not.")
-    return axes * np.sqrt(np.maximum(eigenvalues, 0.0))[:, None, :] @ axes.swapaxes(1, 2)

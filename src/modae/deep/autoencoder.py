@@ -224,8 +224,7 @@ class ModularAutoencoder(TransformerMixin, DeepModules):
         scores : ndarray of shape (n_samples,)
         """
         model, rows = self._model(), rows_of(X, self)
-        members, of_mean = model.losses(rows)
-        return model.objective["diversity"] * (members - of_mean) - members
+        return -model.loss(*model.losses(rows))
 
     def score(self, X: Any, y: object = None) -> float:
         """Mean of ``score_samples``: minus the loss. Compares models at one diversity only.

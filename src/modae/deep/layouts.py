@@ -19,18 +19,7 @@ from modae.deep.networks import NETWORKS
 from modae.deep.supervised import ModularNetworkClassifier, ModularNetworkRegressor
 from modae.files import rules
 from modae.files.archive import require
-from modae.files.rules import (
-    Layout,
-    Rule,
-    Sizes,
-    choice,
-    count,
-    each,
-    maybe,
-    number,
-    numbers,
-    record,
-)
+from modae.files.rules import Layout, Rule, Sizes, choice, count, each, maybe, number, numbers, record
 
 
 def table(rules: Mapping[str, Rule]) -> Rule:
@@ -78,7 +67,7 @@ def arguments(value: Any, sizes: Sizes) -> None:
 def _weights_fit_the_network(model: TrainedModel) -> None:
     """Weights are finite and have the shapes that the network has, and so the optimiser's memory."""
     if model.draws:
-        network = model.new_network()
+        network = model.new_network({})
     else:
         with torch.device("meta"):  # uses no memory, whatever the sizes
             network = NETWORKS[model.kind](**model.arguments)

@@ -25,14 +25,14 @@ from modae.utils.parameters import check_choice, check_diversity
 
 Loss = str | Callable[[Tensor, Tensor], Tensor]
 
+#: Losses of the error of each element.
+ELEMENTWISE: dict[str, Any] = {"squared_error": functional.mse_loss, "huber": functional.huber_loss}
+
 #: Losses that have a name.
-LOSSES = ("squared_error", "huber", "cross_entropy")
+LOSSES = (*ELEMENTWISE, "cross_entropy")
 
 #: What is averaged over the modules of a classifier.
 AVERAGES = ("probability", "logit")
-
-#: Elements of the errors that are in memory at once: 1 MB of float32, about the cache of one core.
-CHUNK = 2**18
 
 
 class LossTerms(NamedTuple):
@@ -143,58 +143,14 @@ def modular_loss(
                 f"target must have the dtype of outputs, {outputs.dtype}, got {target.dtype}: use "
                 "target.to(outputs.dtype)."
             )
-        outputs, target = outputs.reshape(*outputs.shape[:2], -1), target.reshape(len(target), -1)
-        if loss == "huber":
-            huber = partial(functional.huber_loss, reduction="none")
-            members, of_mean = _elementwise(outputs, target, huber)
-        else:
-            members, of_mean, _ = _SquaredError.apply(outputs, target)  # type: ignore[no-untyped-call]
+        # The mean of the errors, not the error of the mean: it keeps all digits of small errors.
+        errors, none = outputs - target, torch.zeros_like(target)
+        members, of_mean = _elementwise(errors, none, partial(ELEMENTWISE[loss], reduction="none"))
     if reduction != "none":
         reduce = torch.mean if reduction == "mean" else torch.sum
         members, of_mean = reduce(members), reduce(of_mean)
     terms = LossTerms((1.0 - diversity) * members + diversity * of_mean, members, of_mean)
     return terms if return_terms else terms.loss
-
-
-class _SquaredError(torch.autograd.Function):
-    """Both terms of the squared error for each row, with the gradient in one pass over the outputs.
-
-    On a CPU these tensors are limited by memory, and the formula left to autograd reads and writes
-    arrays of their size more often. A second derivative is right too: where one is asked for, the
-    gradient is made of differentiable steps from the inputs.
-    """
-
-    @staticmethod
-    def forward(outputs: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        members, miss = torch.zeros_like(target[:, 0]), torch.zeros_like(target)
-        # A few modules at a time: their errors stay in the cache and are never all in memory.
-        for some in torch.split(outputs, max(1, CHUNK // target.numel())):
-            errors = some - target
-            members += _square_of_rows(errors).sum(dim=0)
-            # The mean of the errors, not the error of the mean: it keeps all digits of small errors.
-            miss += errors.sum(dim=0)
-        members, miss = members / len(outputs), miss / len(outputs)
-        return members, _square_of_rows(miss), miss
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
-        ctx.save_for_backward(*inputs, output[2])
-        ctx.mark_non_differentiable(output[2])
-
-    @staticmethod
-    def backward(ctx: Any, slope_members: Tensor, slope_of_mean: Tensor, _: Any) -> tuple[Any, Any]:
-        outputs, target, miss = ctx.saved_tensors
-        if torch.is_grad_enabled():
-            miss = (outputs - target).mean(dim=0)
-        of_members, of_mean = (2.0 * slope[:, None] for slope in (slope_members, slope_of_mean))
-        to_outputs = to_target = None
-        if ctx.needs_input_grad[0]:
-            # Proposition 2, sorted so that only one term has the size of the outputs.
-            shift = of_mean * miss - of_members * target
-            to_outputs = torch.addcmul(shift / len(outputs), outputs, of_members / len(outputs))
-        if ctx.needs_input_grad[1]:
-            to_target = -(of_members + of_mean) * miss
-        return to_outputs, to_target
 
 
 def _elementwise(
@@ -251,12 +207,6 @@ def _cross_entropy(outputs: Tensor, target: Tensor, average: str) -> tuple[Tenso
         # The logarithm of the mean probability, from logarithms: no probability is rounded to 0.
         together = chosen.logsumexp(dim=0) - math.log(n_modules)
     return -chosen.mean(dim=0), -together
-
-
-def _square_of_rows(values: Tensor) -> Tensor:
-    """Sum of squares over the last axis; as a norm, because that makes no array of squares."""
-    norms: Tensor = torch.linalg.vector_norm(values, dim=-1)
-    return norms.square()
 
 
 def check_name(name: str, value: Any, names: Iterable[str], other: str) -> None:

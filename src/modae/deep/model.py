@@ -131,15 +131,16 @@ class TrainedModel:
         To be read before :meth:`seeded` and not inside: in Python 3.11 a cached property has a lock, and
         two threads that take it and the lock of torch's generators in different orders wait for ever.
         """
-        network = self.new_network()
-        network.load_state_dict(to_tensors(self.kept_weights))
-        return network.eval()
+        return self.new_network(self.kept_weights).eval()
 
-    def new_network(self) -> nn.Module:
-        """A network with its random start, which depends on the seed alone."""
+    def new_network(self, weights: dict[str, np.ndarray]) -> nn.Module:
+        """A network with these weights; with none, its random start, which depends on the seed alone."""
         with seeded_torch(torch.device("cpu"), self.state.seed):
             network = NETWORKS[self.kind](**self.arguments)
-        return network.to(device=self.torch_device, dtype=DTYPES[self.dtype])
+        network.to(device=self.torch_device, dtype=DTYPES[self.dtype])
+        if weights:
+            network.load_state_dict(to_tensors(weights))
+        return network
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "network"}
@@ -186,9 +187,11 @@ class TrainedModel:
         """
         place, history = self.state.best_epoch - 1, self.state.history
         terms = self.final or {name: float(history[name][place]) for name in ("members", "of_mean")}
-        gain = terms["members"] - terms["of_mean"]
-        loss = terms["members"] - self.objective["diversity"] * gain
-        return {**terms, "diversity": gain, "loss": loss}
+        return {**terms, "diversity": terms["members"] - terms["of_mean"], "loss": self.loss(**terms)}
+
+    def loss(self, members: Any, of_mean: Any) -> Any:
+        """The loss, from its two terms."""
+        return members - self.objective["diversity"] * (members - of_mean)
 
     def batches(
         self, rows: Rows, size: int, targets: Targets = None, order: Indices | None = None
@@ -247,9 +250,18 @@ class TrainedModel:
             raise ValueError(f"X has codes too large for {self.dtype}, up to {np.abs(codes).max():.0e}.")
         return decoded
 
-    def losses(self, rows: Rows, targets: Targets = None, order: Indices | None = None) -> Array:
-        """Mean loss of the modules and loss of their mean for each row, (2, n), in units of the data."""
-        blocks, network = [], self.network
+    def losses(
+        self,
+        rows: Rows,
+        targets: Targets = None,
+        order: Indices | None = None,
+        network: nn.Module | None = None,
+    ) -> Array:
+        """Mean loss of the modules and loss of their mean for each row, (2, n), in units of the data.
+
+        Of this model's network, unless another is given: one that is being trained.
+        """
+        blocks, network = [], network or self.network
         options = {**self.objective, "reduction": "none", "return_terms": True}
         with torch.no_grad(), self.seeded():
             for x, target in self.batches(rows, self._rows_in_block(), targets, order):

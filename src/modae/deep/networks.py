@@ -99,7 +99,7 @@ class ModularAutoencoderNetwork(nn.Module):
         hidden = checked_sizes(hidden_layer_sizes) if encoder is None else ()
         widths, settings = [n_features, *hidden, n_components], (activation, n_modules, equal_start)
         self.encoder = build_members("encoder", encoder, widths, *settings)
-        self.decoder = build_members("decoder", decoder, widths[::-1], *settings, shared_input=False)
+        self.decoder = build_members("decoder", decoder, widths[::-1], *settings)
 
     def forward(self, x: Tensor) -> Tensor:
         """Rows (n, D) to reconstructions (M, n, D)."""
@@ -153,14 +153,12 @@ class ModularRegressionNetwork(nn.Module):
         if shared_body and module is not None:
             raise ValueError("shared_body must be False with a module of your own, got True.")
         hidden = checked_sizes(hidden_layer_sizes) if module is None else ()
-        widths: list[int] = [n_features, *hidden, n_outputs]
-        body: list[nn.Module] = []
-        if shared_body:
-            for pair in pairwise(widths[:-1]):
-                body += [nn.Linear(*pair), make_activation(activation)]
-            widths = widths[-2:]
-        self.body = nn.Sequential(*body) if shared_body else nn.Identity()
-        self.members = build_members("module", module, widths, activation, n_modules, equal_start)
+        widths, n_shared = [n_features, *hidden, n_outputs], len(hidden) if shared_body else 0
+        self.body = nn.Sequential()  # without layers it returns what it is given
+        for pair in pairwise(widths[: n_shared + 1]):
+            self.body.extend([nn.Linear(*pair), make_activation(activation)])
+        settings = activation, n_modules, equal_start
+        self.members = build_members("module", module, widths[n_shared:], *settings)
 
     def forward(self, x: Tensor) -> Tensor:
         """Rows (n, D) to the outputs of each module, (M, n, T)."""
@@ -175,7 +173,7 @@ NETWORKS: dict[str, Callable[..., nn.Module]] = {
 
 
 class MemberLayer(nn.Module):
-    r"""The same linear layer in M modules, each with its own numbers, as one batched product.
+    r"""The same linear layer in M modules, each with its own numbers, as one product for all of them.
 
     Module i computes :math:`W_ih_i+b_i` as ``torch.nn.Linear`` does, with its start too: uniform within
     :math:`\pm1/\sqrt{\text{fan in}}`.
@@ -194,8 +192,9 @@ class MemberLayer(nn.Module):
     --------
     >>> import torch
     >>> from modae.deep.networks import MemberLayer
-    >>> tuple(MemberLayer(5, 3, 2)(torch.zeros(5, 7, 3)).shape)
-    (5, 7, 2)
+    >>> layer = MemberLayer(5, 3, 2)
+    >>> tuple(layer(torch.zeros(7, 3)).shape), tuple(layer(torch.zeros(5, 7, 3)).shape)
+    ((5, 7, 2), (5, 7, 2))
     """
 
     def __init__(self, n_modules: int, n_inputs: int, n_outputs: int, equal_start: bool = False) -> None:
@@ -204,26 +203,13 @@ class MemberLayer(nn.Module):
         self.bias = _start((n_modules, n_outputs), n_inputs, equal_start)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Inputs (M, n, n_inputs), one for each module, to (M, n, n_outputs)."""
+        """Rows (n, n_inputs) for all modules, or rows of each (M, n, n_inputs), to (M, n, n_outputs)."""
+        if x.ndim == 2:  # one product for all modules, (n, M * n_outputs)
+            side_by_side = functional.linear(x, self.weight.flatten(0, 1), self.bias.flatten())
+            # Not len(x), which exporters take for a constant.
+            return side_by_side.view(x.shape[0], *self.bias.shape).transpose(0, 1)
         # In place: baddbmm first writes the bias to every row, which takes longer than this.
         return torch.bmm(x, self.weight.transpose(1, 2)).add_(self.bias[:, None])
-
-
-class SharedInputLayer(MemberLayer):
-    """A :class:`MemberLayer` whose modules all read the same rows: one product for all.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from modae.deep.networks import SharedInputLayer
-    >>> tuple(SharedInputLayer(5, 3, 2)(torch.zeros(7, 3)).shape)
-    (5, 7, 2)
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Rows (n, n_inputs) to (M, n, n_outputs), a view of (n, M * n_outputs)."""
-        side_by_side = functional.linear(x, self.weight.flatten(0, 1), self.bias.flatten())
-        return side_by_side.view(len(x), *self.bias.shape).transpose(0, 1)
 
 
 def build_members(
@@ -233,7 +219,6 @@ def build_members(
     activation: Activation,
     n_modules: int,
     equal_start: bool,
-    shared_input: bool = True,
 ) -> nn.Module:
     """All members as one network: layers with an activation between them, or copies of a user's module.
 
@@ -247,20 +232,18 @@ def build_members(
         Number of inputs, sizes of the hidden layers, number of outputs.
     activation, n_modules, equal_start
         See :class:`ModularAutoencoderNetwork`.
-    shared_input : bool, default=True
-        Whether all members read the same rows (n, n_inputs); else each has its own, (M, n, n_inputs).
 
     Returns
     -------
     members : torch.nn.Module
-        To outputs (M, n, n_outputs).
+        From rows (n, n_inputs) for all members, or rows of each (M, n, n_inputs), to outputs
+        (M, n, n_outputs).
     """
     if factory is not None:
         return Copies(name, factory, widths[0], widths[-1], n_modules, equal_start)
     layers: list[nn.Module] = []
     for pair in pairwise(widths):
-        kind = SharedInputLayer if shared_input and not layers else MemberLayer
-        layers += [kind(n_modules, *pair, equal_start), make_activation(activation)]
+        layers += [MemberLayer(n_modules, *pair, equal_start), make_activation(activation)]
     return nn.Sequential(*layers[:-1])
 
 

@@ -8,9 +8,8 @@ had not.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from inspect import isclass, signature
 from typing import Any
 
@@ -19,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from modae.data.rows import Rows
-from modae.deep.loss import LossTerms, check_name, modular_loss
+from modae.deep.loss import LossTerms, check_name
 from modae.deep.model import ORDER, SPLIT, Targets, TrainedModel, TrainingState, to_arrays, to_tensors
 from modae.deep.shortcut import network_terms
 from modae.utils.arrays import Array, Indices
@@ -71,22 +70,15 @@ def train(
     ------
     model : TrainedModel
     """
-    state, objective, validate = model.state, model.objective, options.early_stopping and not stream
-    chosen, held_out = np.arange(rows.shape[0]), None
-    if validate:
-        chosen, held_out = _split_rows(len(chosen), state.seed, options)
+    state, validate = model.state, options.early_stopping and not stream
+    every = np.arange(rows.shape[0])
+    chosen, held_out = _split_rows(every, state.seed, options) if validate else (every, None)
     batch_size = len(chosen) if options.batch_size == "all" else int(options.batch_size)
-    network = model.new_network()
-    if state.weights:
-        network.load_state_dict(to_tensors(state.weights))
+    network = model.new_network(state.weights)
     optimizer = make_optimizer(options, network, state)
     forward = torch.compile(network) if options.compile else network
-
-    def measure(x: Tensor, target: Tensor) -> LossTerms:
-        return modular_loss(forward(x), target, **objective, return_terms=True)
-
     while state.epoch < until:
-        if validate and state.epoch - _best_epoch(state.history, state.epoch) >= options.patience:
+        if validate and state.epoch - state.best_epoch >= options.patience:
             break
         epoch = state.epoch + 1
         rate = float(options.learning_rate) if stream else learning_rate(options, state.epoch)
@@ -95,16 +87,20 @@ def train(
         order = np.random.default_rng([state.seed, ORDER, state.epoch]).permutation(chosen)
         with model.seeded(state.epoch):
             network.train()
-            step = partial(train_step, forward, optimizer, objective)
-            batches = model.batches(rows, batch_size, targets, order)
-            loss, members, of_mean = _means_over_rows(batches, step, model.unit, epoch)
+            sums = np.zeros(3)
+            for x, target in model.batches(rows, batch_size, targets, order):
+                terms = train_step(forward, optimizer, model.objective, x, target)
+                values = model.unit * np.array([term.item() for term in terms])
+                check_finite(epoch, values)
+                sums += len(x) * values
+            loss, members, of_mean = sums / len(order)
             record = {"loss": loss, "members": members, "of_mean": of_mean}
             record |= {"diversity": members - of_mean, "learning_rate": rate}
             network.eval()
             if validate:
-                batches = model.batches(rows, batch_size, targets, held_out)
-                with torch.no_grad():
-                    record["valid_loss"], *_ = _means_over_rows(batches, measure, model.unit, epoch)
+                found = model.losses(rows, targets, held_out, network).mean(axis=1)
+                record["valid_loss"] = model.loss(*found)
+                check_finite(epoch, [record["valid_loss"], *found])
         unknown = np.full(state.epoch, np.nan)  # a quantity that is missing in some epochs is NaN there
         history = {
             name: np.append(state.history.get(name, unknown), record.get(name, np.nan))
@@ -114,16 +110,16 @@ def train(
         # Epochs and not batches, of which a single one may be unlike the others.
         if not stream and losses[-1] > max(GROWTH_LIMIT * losses[0], losses[-2:][0]):
             grew = f"grew from {losses[0]:.3g} in the first epoch"
-            raise diverged(epoch, [loss, members, of_mean], grew)
-        weights, best_epoch = to_arrays(network.state_dict()), _best_epoch(history, epoch)
-        best_weights = weights if validate and best_epoch == epoch else state.best_weights
+            raise diverged(epoch, (loss, members, of_mean), grew)
+        least = state.history["valid_loss"][state.best_epoch - 1] if state.best_weights else math.inf
+        weights, is_best = to_arrays(network.state_dict()), not validate or record["valid_loss"] < least
         state = replace(
             state,
             epoch=epoch,
             history=history,
             weights=weights,
-            best_epoch=epoch if best_weights is None else best_epoch,
-            best_weights=best_weights,
+            best_epoch=epoch if is_best else state.best_epoch,
+            best_weights=weights if validate and is_best else state.best_weights,
             optimizer_name=type(optimizer).__name__,
             optimizer=to_arrays(optimizer.state_dict()["state"]),
         )
@@ -131,10 +127,8 @@ def train(
         yield model
 
     members, of_mean = (float(term) for term in model.losses(rows, targets, chosen).mean(axis=1))
-    model = replace(model, final={"members": members, "of_mean": of_mean})
-    if not np.isfinite([members, of_mean]).all():  # the last step may have been bad
-        raise diverged(state.epoch, [model.terms["loss"], members, of_mean], "is not finite")
-    yield model
+    check_finite(state.epoch, [model.loss(members, of_mean), members, of_mean])  # after the last step
+    yield replace(model, final={"members": members, "of_mean": of_mean})
 
 
 def train_step(
@@ -154,35 +148,22 @@ def train_step(
     return seen[0]
 
 
-def _split_rows(n_rows: int, seed: int, options: Any) -> tuple[Indices, Indices]:
+def _split_rows(every: Indices, seed: int, options: Any) -> tuple[Indices, Indices]:
     """Indices of the rows to train on and of those held out; each has some."""
+    n_rows, order = len(every), np.random.default_rng([seed, SPLIT]).permutation(every)
     if n_rows < 2:
         raise ValueError("early_stopping=True holds rows out and needs at least 2, got n_samples = 1.")
-    order = np.random.default_rng([seed, SPLIT]).permutation(n_rows)
     n_held_out = max(1, min(round(options.validation_fraction * n_rows), n_rows - 1))
     return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
 
 
-def _means_over_rows(
-    batches: Iterable[tuple[Tensor, Tensor]], measure: Callable[..., LossTerms], unit: float, epoch: int
-) -> Array:
-    """Means of loss, members and of_mean, in units of the data; a number that is none stops at once."""
-    n_rows, sums = 0, np.zeros(3)
-    for x, target in batches:
-        values = np.array([term.item() for term in measure(x, target)])
-        if not np.isfinite(values).all():
-            raise diverged(epoch, unit * values, "is not finite")
-        n_rows, sums = n_rows + len(x), sums + len(x) * values
-    return unit * sums / n_rows
+def check_finite(epoch: int, terms: Sequence[float] | Array) -> None:
+    """Loss, members and of_mean are numbers."""
+    if not np.isfinite(terms).all():
+        raise diverged(epoch, terms, "is not finite")
 
 
-def _best_epoch(history: dict[str, Array], epoch: int) -> int:
-    """The epoch (from 1) with the least validation loss; the last one, if none was measured."""
-    losses = history.get("valid_loss", np.empty(0))
-    return epoch if np.isnan(losses).all() else int(np.nanargmin(losses)) + 1
-
-
-def diverged(epoch: int, terms: Iterable[float], what: str) -> DivergedError:
+def diverged(epoch: int, terms: Sequence[float] | Array, what: str) -> DivergedError:
     """The error, with the two terms and what to try."""
     loss, members, of_mean = terms
     return DivergedError(

@@ -86,17 +86,17 @@ def _own_converter(estimator: Any, place: str) -> Converter | None:
     """A converter of ours, None for skl2onnx, or an error where neither would be right."""
     kind = type(estimator)
     if kind in (neighbors.KNeighborsClassifier, neighbors.KNeighborsRegressor):
+        metric, weights = estimator.effective_metric_, estimator.weights
         one_output = is_regressor(estimator) or np.ndim(estimator._y) == 1
-        known = estimator.weights in ("uniform", None, "distance") and one_output
-        metric = estimator.effective_metric_
-        known = known and metric == "euclidean"
-        if estimator.weights == "distance" and not known:
+        if metric == "euclidean" and one_output and weights in ("uniform", None, "distance"):
+            return OWN_CONVERTERS[kind]
+        if weights == "distance":
             raise refusal(
                 place,
                 f"with weights='distance' only Euclidean distances can, got metric={metric!r}; use "
                 "weights='uniform'.",
             )
-        return OWN_CONVERTERS[kind] if known else None
+        return None
     if kind is SGDClassifier and estimator.loss == "modified_huber":
         raise refusal(place, "the probabilities of loss='modified_huber' cannot; use loss='log_loss'.")
     if kind in (neighbors.RadiusNeighborsClassifier, neighbors.RadiusNeighborsRegressor):

@@ -6,7 +6,7 @@ float32, the precision of nearly every runtime, except where the code says other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ import onnx
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from modae.utils.arrays import Array
+from modae.utils.extras import require
 
 #: Version of the standard operators. It is that of torch's exporter, and known since 2022.
 OPSET = 18
@@ -156,32 +157,20 @@ class Graph:
 
     def model(self, width: int) -> ModelProto:
         """The finished model, which reads rows of this width."""
-        # Only what leads to an output: of a member's answers the ensemble may need only one.
-        read, nodes = {output.name for output in self.outputs}, []
-        for node in reversed(self.nodes):
-            if read.intersection(node.output):
-                nodes.append(node)
-                read.update(_names_read([node]))
-        constants = [tensor for tensor in self.constants if tensor.name in read]
-        if sum(tensor.ByteSize() for tensor in constants) > LARGEST_FILE:
+        if sum(tensor.ByteSize() for tensor in self.constants) > LARGEST_FILE:
             raise ValueError("the model is larger than 2 GB, which is all that an ONNX file can hold.")
         rows = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, ["rows", width])
-        graph = helper.make_graph(nodes[::-1], "modae", [rows], self.outputs, constants)
+        graph = helper.make_graph(self.nodes, "modae", [rows], self.outputs, self.constants)
         imports = [helper.make_opsetid(domain, version) for domain, version in self.domains.items()]
-        return helper.make_model(graph, opset_imports=imports, ir_version=IR_VERSION)
+        model = helper.make_model(graph, opset_imports=imports, ir_version=IR_VERSION)
+        # Of a member's answers the ensemble may need only one.
+        optimizer = require("onnxscript.optimizer", extra="onnx", purpose="Export to ONNX")
+        optimizer.remove_unused_nodes(model)
+        return model
 
     def _new_name(self, stem: str) -> str:
         self._count += 1
         return f"{stem}_{self._count - 1}"
-
-
-def _names_read(nodes: Iterable[NodeProto]) -> Iterator[str]:
-    """Values that nodes read, those inside their loops and branches too."""
-    for node in nodes:
-        yield from node.input
-        for attribute in node.attribute:  # its graph is empty if the attribute is none
-            yield from _names_read(attribute.g.node)
-            yield from (output.name for output in attribute.g.output)
 
 
 #: Adds what a fitted estimator says of features.

@@ -1,20 +1,17 @@
-"""Deep modules: our own layers node by node, those of a user through torch's exporter."""
+"""Deep modules: the network through torch's exporter, what is around it node by node."""
 
 from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from modae.deep.autoencoder import ModularAutoencoder
 from modae.deep.copies import Copies
-from modae.deep.networks import MemberLayer, SharedInputLayer
 from modae.deep.supervised import ModularNetworkClassifier, ModularNetworkRegressor
 from modae.onnx.graph import (
     OPSET,
@@ -73,63 +70,8 @@ def _mean_of_modules(graph: Graph, stack: str) -> str:
 
 def _outputs(graph: Graph, model: Any, parts: list[nn.Module], x: Features) -> str:
     """What the modules say of rows after these parts of their network, (M, n, outputs)."""
-    value = graph.add("Div", graph.centred(x.name, model.scaling.mean), model.scaling.scale)
-    weight = next(weight for part in parts for weight in part.parameters())
-    example = weight.new_zeros(2, x.width)  # two rows on their way through the layers
-    for part in parts:
-        for layer in part if isinstance(part, nn.Sequential) else [part]:
-            converter = LAYERS.get(type(layer))
-            # Variants of two activations that the table does not have.
-            usual = getattr(layer, "approximate", "none") == "none" and getattr(layer, "beta", 1) == 1
-            if converter is not None and usual:
-                value = converter(graph, layer, value)
-            else:
-                value = graph.embed(exported(layer, example.shape), value)[0]
-            with torch.no_grad():
-                example = layer(example)
-    return value
-
-
-def _array(values: Tensor) -> np.ndarray:
-    return values.detach().cpu().numpy()
-
-
-def _shared_input(graph: Graph, layer: Any, x: str) -> str:
-    """Rows (n, n_inputs) to (M, n, n_outputs)."""
-    weight = _array(layer.weight)
-    n_modules, n_outputs, n_inputs = weight.shape
-    flat = graph.add("Gemm", x, weight.reshape(-1, n_inputs).T, _array(layer.bias).ravel())
-    stack = graph.add("Reshape", flat, [-1, n_modules, n_outputs])
-    return graph.add("Transpose", stack, perm=[1, 0, 2])
-
-
-def _member(graph: Graph, layer: Any, x: str) -> str:
-    """(M, n, n_inputs) to (M, n, n_outputs)."""
-    product = graph.add("MatMul", x, _array(layer.weight).swapaxes(1, 2))
-    return graph.add("Add", product, _array(layer.bias)[:, None])
-
-
-def _gelu(graph: Graph, layer: Any, x: str) -> str:
-    """The product of x and the share of a normal distribution below x."""
-    erf = graph.add("Erf", graph.add("Mul", x, np.sqrt(0.5)))
-    return graph.add("Mul", x, graph.add("Mul", graph.add("Add", erf, 1.0), 0.5))
-
-
-#: The layers of our own networks, and every activation that has a name.
-LAYERS: dict[type, Callable[[Graph, Any, str], str]] = {
-    SharedInputLayer: _shared_input,
-    MemberLayer: _member,
-    nn.Linear: lambda graph, layer, x: graph.add("Gemm", x, _array(layer.weight).T, _array(layer.bias)),
-    nn.Identity: lambda graph, layer, x: x,
-    nn.ReLU: lambda graph, layer, x: graph.add("Relu", x),
-    nn.Tanh: lambda graph, layer, x: graph.add("Tanh", x),
-    nn.Sigmoid: lambda graph, layer, x: graph.add("Sigmoid", x),
-    nn.ELU: lambda graph, layer, x: graph.add("Elu", x, alpha=layer.alpha),
-    nn.LeakyReLU: lambda graph, layer, x: graph.add("LeakyRelu", x, alpha=layer.negative_slope),
-    nn.SiLU: lambda graph, layer, x: graph.add("Mul", x, graph.add("Sigmoid", x)),
-    nn.GELU: _gelu,
-    nn.Softplus: lambda graph, layer, x: graph.add("Softplus", x),
-}
+    rows = graph.add("Div", graph.centred(x.name, model.scaling.mean), model.scaling.scale)
+    return graph.embed(exported(parts, x.width), rows)[0]
 
 
 class Unstacked(nn.Module):
@@ -149,11 +91,12 @@ class Unstacked(nn.Module):
         return torch.stack([member(x) for member in self.members])
 
 
-def exported(layer: nn.Module, shape: tuple[int, ...]) -> Any:
-    """A layer that somebody else wrote as an ONNX model; rows are the last axis but one of the shape."""
+def exported(parts: list[nn.Module], width: int) -> Any:
+    """Parts of a network, one after the other, as an ONNX model that reads rows of this width."""
     require("onnxscript", extra="onnx", purpose="Export to ONNX")
-    name = type(layer.architecture if isinstance(layer, Copies) else layer).__name__
-    own = Unstacked(layer) if isinstance(layer, Copies) else copy.deepcopy(layer)
+    last = parts[-1]
+    name = type(last.architecture if isinstance(last, Copies) else last).__name__
+    own = nn.Sequential(*(Unstacked(each) if isinstance(each, Copies) else each for each in parts))
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     try:
@@ -161,21 +104,20 @@ def exported(layer: nn.Module, shape: tuple[int, ...]) -> Any:
         with catch_warnings():
             simplefilter("ignore")  # torch warns of its own deprecations
             program: Any = torch.onnx.export(
-                own.cpu().float().eval(),
-                (torch.zeros(shape),),
+                copy.deepcopy(own).cpu().float().eval(),
+                (torch.zeros(2, width),),
                 dynamo=True,
                 verbose=False,
                 opset_version=OPSET,
-                dynamic_shapes=({len(shape) - 2: torch.export.Dim("rows")},),
+                dynamic_shapes=({0: torch.export.Dim("rows")},),
             )
     except Exception as error:
         raise failure(name, "torch.onnx.export", error) from error
     finally:
         logger.setLevel(level)
     model = program.model_proto
-    dimensions = model.graph.output[0].type.tensor_type.shape.dim
-    if not dimensions[len(dimensions) - 2].dim_param:  # it took the rows of the example for a constant
-        raise refusal(
+    if not model.graph.output[0].type.tensor_type.shape.dim[1].dim_param:
+        raise refusal(  # it took the rows of the example for a constant
             name,
             "torch.onnx.export fixed the number of rows; write x.shape[0], or -1, where the module says "
             "len(x).",

@@ -95,8 +95,7 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: the claim, with the verdict that was found and the one that was expected."""
-        own = {"measured": self.measured, "verdict": self.verdict, "expected": self.expected}
-        return asdict(self.claim) | own
+        return asdict(self.claim) | {k: v for k, v in vars(self).items() if k != "claim"}
 
 
 def claims(part: str | None = None) -> list[Claim]:

@@ -53,8 +53,8 @@ def run(setting: Setting) -> list[Finding]:
 
 def mixture(seed: int) -> tuple[Array, np.ndarray]:
     """Training rows, then test rows; classes 1, 2, 3."""
-    how: dict[str, Any] = {"means": MEANS, "standard_deviation": SPREAD, "random_state": seed}
-    X, y = make_gaussian_mixture(N_TRAIN + N_TEST, **how)
+    n_rows = N_TRAIN + N_TEST
+    X, y = make_gaussian_mixture(n_rows, means=MEANS, standard_deviation=SPREAD, random_state=seed)
     return X, y + 1
 
 
