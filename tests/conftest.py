@@ -1,4 +1,4 @@
-"""Set before scipy is imported: scikit-learn's checks of array-API input run only then."""
+"""What must be set before NumPy and SciPy are imported, and what all tests share."""
 
 import os
 import sys
@@ -6,7 +6,11 @@ from contextlib import suppress
 
 import pytest
 
+# scikit-learn's checks of array-API input run only with it.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+# Small matrices, and two workers on the cores: threads that wait for each other take far longer than one.
+for pool in ("OPENBLAS", "OMP", "MKL"):
+    os.environ.setdefault(f"{pool}_NUM_THREADS", "1")
 
 
 @pytest.fixture(autouse=True)
