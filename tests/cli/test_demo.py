@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from modae.cli import tours
 from modae.cli.app import app
-from modae.cli.errors import run
+from modae.cli.console import run
 from modae.datasets import load_benchmark
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
-from modae.cli.errors import guard, refuse_if
+from modae.cli.console import Talk, guard, refuse_if
 
 app = typer.Typer(
     name="modae",
@@ -79,8 +79,6 @@ def _command(
             options = SimpleNamespace(command=name, **(typed | fixed))
             said = {flag: typed.get(flag, False) for flag in ("quiet", "as_json")}
             with guard(said["as_json"], typed["debug"]):
-                from modae.cli.talk import Talk
-
                 for option, (holds, rule) in RULES.items():
                     value = typed.get(option)
                     wrong = value is not None and not holds(value)
@@ -165,8 +163,8 @@ def fit(
     """Learn features from a table; with --target, predictions too."""
 
 
-@_command("applying.apply_command", "predict", "Write predictions for a table, and how sure they are.")
-@_command("applying.apply_command", "transform", "Write the features of a table.")
+@_command("predicting.apply_command", "predict", "Write predictions for a table, and how sure they are.")
+@_command("predicting.apply_command", "transform", "Write the features of a table.")
 def apply(
     model: Model,
     data: Data,
@@ -193,7 +191,7 @@ def export(
     """Write a model as ONNX, which runs without Python."""
 
 
-@_command("applying.report_command")
+@_command("models.report_command")
 def report(
     model: Model,
     data: Data,

@@ -13,11 +13,10 @@ from sklearn.decomposition import PCA
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from modae.cli.errors import UserError, data_refused, one_line, refuse_if
+from modae.cli.console import Talk, UserError, data_refused, one_line, refuse_if, size
 from modae.cli.models import say_modules, say_scores
-from modae.cli.tables import TypedTable, batch_rows, check_output, named_in_errors, open_table
-from modae.cli.talk import Talk, size
-from modae.cli.training import TrainingData, front_steps, scale_ratio, set_target
+from modae.cli.tables import batch_rows, check_output, named_in_errors
+from modae.cli.training_data import TrainingData, front_steps, read_training_data, scale_ratio
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.classifier_cv import ModularClassifierCV
 from modae.ensembles.regressor import ModularRegressor
@@ -26,7 +25,6 @@ from modae.files.api import describe, save
 from modae.files.objects import NOTES
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.sources.batches import open_batches
-from modae.sources.source import ColumnSelection
 from modae.utils.text import counted, listed, percent
 
 #: What a model file keeps of all that was said.
@@ -69,17 +67,13 @@ def fit_command(options: Any, talk: Talk) -> None:
     """Read, prepare, fit, judge, save, and say all of it."""
     sizes = check_options(options)
     talk.data["command"] = "tune" if options.tune else "fit"
-    table = open_table(options.data, header=not options.no_header)
-    columns = choose_columns(table, options)
-    with talk.stage(f"Reading {table.label}") as advance:
-        found = TrainingData(table, columns, options.impute, advance)
-    if options.target is not None:
-        set_target(found, options.target, options.task)
-    refuse_if(found.n_rows < 2, f"{table.label} has one row: there is nothing to learn from it.")
+    found = read_training_data(options, talk)
     prepare(found, options, talk)
-    if sizes and sizes[-1] > found.width:
-        raise UserError(f"--components {sizes[-1]}: there are {found.width} columns: give fewer.")
-    with data_refused(table.label), catch_warnings(record=True, action="always") as caught:
+    too_large = sizes and sizes[-1] > found.width
+    refuse_if(
+        too_large, f"--components {options.components}: there are {found.width} columns: give fewer."
+    )
+    with data_refused(found.table.origin), catch_warnings(record=True, action="always") as caught:
         model = unfitted(found, options, sizes)
         if found.y is not None and (options.tune or not options.no_check):
             model = cross_validated(model, found, options, sizes, talk)
@@ -93,7 +87,8 @@ def fit_command(options: Any, talk: Talk) -> None:
     setattr(pipeline, NOTES, notes)
     with named_in_errors(options.out):
         save(pipeline, options.out)
-    say_saved(model, found, options, talk)
+        told = describe(options.out)
+    say_saved(told, model, found, options, talk)
 
 
 def check_options(options: Any) -> list[int]:
@@ -112,26 +107,6 @@ def check_options(options: Any) -> list[int]:
             given = getattr(options, option) != usual
             refuse_if(given, f"--{option} is for predictions: name the column with --target.")
     return sorted({int(text) for text in sizes})
-
-
-def choose_columns(table: TypedTable, options: Any) -> ColumnSelection:
-    """Features, strings and target; what cannot be used is refused by name."""
-    target, features, strings = options.target, None, set()
-    table.require("--drop", options.drop)
-    table.find_target(target)
-    if target in options.drop:
-        raise UserError(f"--target {target} and --drop {target}: leave one of them out.")
-    if table.kinds:
-        if "" in table.kinds:
-            table.notes.append("A column without a name (row numbers?) is left out.")
-        features = tuple(name for name in table.kinds if name not in {target, "", *options.drop})
-        strings = {name for name in features if table.kinds[name] in ("string", "date")}
-        table.refuse_strings([name for name in features if not (options.encode and name in strings)])
-        if target is not None and table.kinds[target] != "number":
-            strings.add(target)
-    if not (table.width(target) if features is None else features):
-        raise UserError(f"{table.label} has no columns to learn from beside the target.")
-    return ColumnSelection(features, target, strings=frozenset(strings))
 
 
 def unfitted(found: TrainingData, options: Any, sizes: list[int]) -> Any:
@@ -167,8 +142,8 @@ def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
     """Fit the steps before the modules; say what the table is, and what becomes of its columns."""
     table, n_columns = found.table, found.sample.rows.shape[1]
     sizes = f"{counted(found.n_rows, 'row')}, {counted(n_columns, 'column')}"
-    facts = {"data": table.label, "rows": found.n_rows, "columns": n_columns}
-    talk.say("read", f"{table.label}: {sizes}.", **facts)
+    facts = {"data": table.origin, "rows": found.n_rows, "columns": n_columns}
+    talk.say("read", f"{table.origin}: {sizes}.", **facts)
     if found.classify:
         labels, counts = np.unique(found.y, return_counts=True)
         classes = dict(zip(map(str, labels), map(int, counts), strict=True))
@@ -197,12 +172,11 @@ def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
     if options.impute:
         missing = found.n_missing
         talk.say("imputed", f"{counted(missing, 'missing value')}, by the median.", imputed=missing)
-    talk.note(*table.notes)
+    talk.note(*found.notes)
 
 
-def say_saved(model: Any, found: TrainingData, options: Any, talk: Talk) -> None:
+def say_saved(told: dict[str, Any], model: Any, found: TrainingData, options: Any, talk: Talk) -> None:
     """What the model is, where it is, and what to type next."""
-    told = describe(options.out)
     say_modules(told["summary"]["model"], talk)
     if found.y is None:
         explained = model.explained_variance_ratio_of_mean_

@@ -59,6 +59,11 @@ def column_kind(kind: Any) -> str:
     return next((name for name, tests in kinds.items() if any(test(kind) for test in tests)), "other")
 
 
+def column_kinds(schema: Any) -> dict[str, str]:
+    """The kind of each column."""
+    return {field.name: column_kind(field.type) for field in schema}
+
+
 def chunks_of(records: Iterable[Any], origin: str, kind: str, first: int = 0) -> Iterator[Chunk]:
     """Record batches, beginning with a given row, as chunks."""
     with reading(origin, kind):
@@ -100,7 +105,7 @@ def dataset_source(dataset: Any, kind: str = "dataset", origin: str = "the datas
     with reading(origin, kind):  # names that are not UTF-8 fail here
         n_rows = dataset.count_rows() if is_counted else None
         sample = as_table(dataset.head(SAMPLE_ROWS, batch_size=SAMPLE_ROWS, **few))
-        return Source(kind, origin, read, sample, n_rows, schema=dataset.schema)
+        return Source(kind, origin, read, sample, n_rows, kinds=column_kinds(dataset.schema))
 
 
 def csv_source(path: Path, origin: str, *, header: bool = True) -> Source:
@@ -111,7 +116,8 @@ def csv_source(path: Path, origin: str, *, header: bool = True) -> Source:
     file = _CsvFile(path, origin, header)
     with reading(origin, "CSV"):  # names that are not UTF-8 fail here
         sample = as_table(file.sample)
-    return Source("CSV", origin, file.read, sample, schema=file.schema, line_of=file.line_of)
+    kinds = column_kinds(file.schema)
+    return Source("CSV", origin, file.read, sample, kinds=kinds, line_of=file.line_of)
 
 
 class _CsvFile:

@@ -74,7 +74,7 @@ class Batches:
         return f"<Batches from {self._source.origin}: {rows} rows, {self.n_features} features>"
 
     def __iter__(self) -> Iterator[Batch]:
-        return self.read()
+        return self._read(0)
 
     def __array__(self, *args: Any, **options: Any) -> NoReturn:
         """Refuse to become a matrix by accident."""
@@ -113,12 +113,12 @@ class Batches:
             raise ValueError(
                 f"these batches have no {role}: name its column in open_batches({role}=...)."
             )
-        only = ColumnSelection((), exact=False, strings=self._columns.strings)
+        only = ColumnSelection((), strings=self._columns.strings)
         return self._with(replace(only, **{role: name}))
 
     def without_weights(self) -> Self:
         """The same batches; the column of weights is not read, and still no feature."""
-        return self._with(replace(self._columns, weight=None, ignored=(self.weight,)))
+        return self._with(replace(self._columns, weight=None))
 
     def to_array(self) -> Rows:
         """All rows in memory, as one matrix."""
@@ -130,12 +130,12 @@ class Batches:
 
         They are features only if they were chosen as such.
         """
-        features, exact = self.names, self._columns.exact
+        features = self.names
         if features is None and names:
             raise ValueError(f"keep={list(names)} needs a source whose columns have names.")
         if len(set(names)) < len(names):
             raise ValueError(f"keep must name each column once, got {listed(names, 8)}.")
-        if features is not None and exact:
+        if features is not None and self._columns.known is not None:
             features = tuple(name for name in features if name not in names)
         return self._with(replace(self._columns, features=features, kept=tuple(names)))
 
@@ -145,7 +145,7 @@ class Batches:
         there = self._source.names
         if known is None or there is None or not set(known) <= set(there):
             return self  # scikit-learn's own check of names has the message for it
-        return self._with(replace(self._columns, features=tuple(known), exact=False))
+        return self._with(replace(self._columns, features=tuple(known), known=None))
 
     @cached_property
     def sample(self) -> Rows:
@@ -258,10 +258,11 @@ def open_batches(
     Parameters
     ----------
     source : path, array, table, sequence, iterator, callable or Batches
-        - A path: a ``.npy`` file (mapped into memory), a ``.parquet``, ``.arrow``, ``.feather`` or
-          ``.csv`` file, or a folder of files of one of these kinds, in the order of the numbers in their
-          names; names that begin with a dot or an underscore and notes such as a README are passed over,
-          anything else is refused. All but ``.npy`` need ``pip install "modae[arrow]"``.
+        - A path: a ``.npy`` file (mapped into memory), a ``.npz`` file with one matrix, a ``.parquet``,
+          ``.arrow``, ``.feather`` or ``.csv`` file, or a folder of files of one of these kinds, in the
+          order of the numbers in their names; names that begin with a dot or an underscore and notes
+          such as a README are passed over, anything else is refused. All but those of NumPy need
+          ``pip install "modae[arrow]"``.
         - A NumPy array or memory map, a sparse matrix, a table of pandas, polars or pyarrow, a
           ``pyarrow.dataset.Dataset``.
         - A list of batches, each an array, a sparse matrix or a table; a function without arguments that

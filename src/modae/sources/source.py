@@ -51,8 +51,7 @@ class Chunk(NamedTuple):
 class ColumnSelection:
     """What each column is for; of a matrix, where ``features`` is None, every column is a feature.
 
-    ``exact`` says that the features are all columns that are there, so that no other may turn up.
-    ``ignored`` are columns that are known to be there and are not read. Those in ``strings`` are read
+    ``known`` are the columns that may be there, if no other may turn up. Those in ``strings`` are read
     as strings, as they are written.
     """
 
@@ -60,8 +59,7 @@ class ColumnSelection:
     target: str | None = None
     weight: str | None = None
     kept: tuple[str, ...] = ()
-    exact: bool = True
-    ignored: tuple[str | None, ...] = ()
+    known: frozenset[str] | None = None
     strings: frozenset[str] = frozenset()
 
     @property
@@ -94,12 +92,11 @@ class ColumnSelection:
             return
         if names is None:
             raise ValueError("the columns have no names, and those of the first rows have.")
-        there, known = set(names), {*wanted, *self.ignored}
-        missing = [name for name in wanted if name not in there]
+        missing = [name for name in wanted if name not in names]
         if missing:
             raise ValueError(f"there is no column {missing[0]!r}; the columns are {listed(names, 8)}.")
-        extra = [name for name in names if name not in known]
-        if extra and self.exact:
+        extra = [] if self.known is None else [name for name in names if name not in self.known]
+        if extra:
             raise ValueError(
                 f"column {extra[0]!r} is not in the first rows: name the features with columns=[...]."
             )
@@ -111,8 +108,9 @@ class Source:
 
     ``read(start, columns, size)`` yields chunks, from the row ``start`` on; a source that cannot jump
     there begins before it, and one that is in memory need not heed ``size``. ``sample`` is a table of
-    the first rows, ``parts`` are the files of a folder, ``schema`` that of pyarrow where a file has one.
-    ``line_of`` finds the line of a text file on which a row begins.
+    the first rows, ``parts`` are the files of a folder. ``kinds`` says which columns of a file are a
+    "number", "string", "date" or "other", ``line_of`` finds the line of a text file on which a row
+    begins. Of an array, ``matrix`` has all rows, and ``labels`` are arrays in the same file.
     """
 
     kind: str
@@ -121,8 +119,10 @@ class Source:
     sample: Any
     n_rows: int | None = None
     parts: tuple[Source, ...] = ()
-    schema: Any = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
     line_of: Callable[[int], int] | None = None
+    matrix: Any = None
+    labels: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -165,7 +165,8 @@ class Source:
                 raise ValueError(
                     f"{parameter}={name!r} is also one of columns: it cannot be a feature too."
                 )
-        return ColumnSelection(features, target, weight, exact=columns is None)
+        known = frozenset(self.names) if columns is None else None
+        return ColumnSelection(features, target, weight, known=known)
 
 
 @dataclass(frozen=True, eq=False)

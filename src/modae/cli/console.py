@@ -1,4 +1,7 @@
-"""Every end of a command: one line and an exit code, and a traceback only if asked for."""
+"""What people see of a command: progress while it works, a report at the end, or one line of an error.
+
+Every end has an exit code, and a traceback only if asked for.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,108 @@ import errno
 import json
 import os
 import sys
+import textwrap
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
+
+import typer
+from rich.filesize import decimal
 
 #: Exit codes: a bug in modae, a mistake of the user, the disk or a missing package, Ctrl-C, and a reader
 #: that went away (the code that a shell gives to a program that the signal SIGPIPE ended).
 BUG, MISTAKE, ENVIRONMENT, INTERRUPTED, CLOSED = 1, 2, 3, 130, 141
+
+WIDTH = 80
+INDENT = 13
+
+#: A number of bytes that people can read.
+size = partial(decimal, precision=0)
+
+
+class Talk:
+    """What a command says: progress on stderr, and a report on stdout, or on stderr if data are there.
+
+    ``lines`` have a label in front, ``following`` is what to type next, ``data`` the same as both for
+    machines.
+    """
+
+    def __init__(
+        self, *, quiet: bool = False, as_json: bool = False, data_on_stdout: bool = False, **data: Any
+    ) -> None:
+        from rich.console import Console
+
+        self.quiet, self.as_json, self.data = quiet, as_json, data
+        self.lines: list[tuple[str, str]] = []
+        self.following: list[str] = []
+        self.errors = Console(stderr=True)
+        self.out = self.errors if data_on_stdout else Console()
+
+    def say(self, label: str, text: str, **data: Any) -> None:
+        """A line; ``data`` goes into the JSON object."""
+        self.lines.append((label, text))
+        self.data.update(data)
+
+    def note(self, *texts: str) -> None:
+        """Things to know, each said once."""
+        for text in texts:
+            if text not in self.data.setdefault("notes", []):
+                self.data["notes"].append(text)
+                self.lines.append(("note", text))
+
+    def next(self, *commands: str) -> None:
+        """Commands that make sense now."""
+        self.following += commands
+        self.data["next"] = self.following
+
+    @contextmanager
+    def stage(self, text: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+        """A function to call with the number of rows that were done; a bar, or one plain line."""
+        silent = self.quiet or self.as_json
+        if silent or not self.errors.is_terminal:
+            if not silent:
+                plain(self.errors, f"{text} ...")
+            yield lambda rows: None
+            return
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TimeElapsedColumn
+
+        words = ("{task.description}", BarColumn(30), "{task.completed:,} rows", TimeElapsedColumn())
+        with Progress(SpinnerColumn(), *words, console=self.errors, transient=True) as bar:
+            task = bar.add_task(text, total=total)
+            yield lambda rows: bar.advance(task, rows)
+
+    def show(self) -> None:
+        """The report as lines of at most 80 columns, or as one JSON object.
+
+        Text hangs in a column of its own; a row of a table, which begins with a space, is not wrapped.
+        """
+        if self.as_json:
+            sys.stdout.write(json.dumps(self.data) + "\n")
+        if self.as_json or self.quiet:
+            return
+        from rich.text import Text
+
+        def show_lines(label: str, lines: list[str], style: str = "") -> None:
+            for place, line in enumerate(lines):
+                head = Text(f"{'' if place else label:<{INDENT}}", style="bold")
+                self.out.print(head + Text(line, style=style), soft_wrap=True, highlight=False)
+
+        wrapper = textwrap.TextWrapper(WIDTH - INDENT, break_long_words=False, break_on_hyphens=False)
+        for label, text in self.lines:
+            lines: list[str] = []
+            for part in text.split("\n"):
+                lines += [part[1:]] if part[:1] in ("", " ") else wrapper.wrap(part)
+            show_lines(label, lines)
+        if self.following:
+            self.out.print()
+            show_lines("Next:", self.following, "cyan")
+
+
+def plain(console: Any, text: str) -> None:
+    """One line, however long: a path must not be cut, and brackets are no markup."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 class UserError(Exception):
@@ -44,8 +141,6 @@ def one_line(error: BaseException | str) -> str:
 @contextmanager
 def guard(as_json: bool, debug: bool) -> Iterator[None]:
     """Run a command; whatever it raises becomes one line on stderr and an exit code."""
-    import typer
-
     try:
         yield
         sys.stdout.flush()
