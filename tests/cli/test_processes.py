@@ -130,7 +130,7 @@ def test_a_closed_stdout_and_ctrl_c_at_the_start_are_ends_like_others(monkeypatc
 
 def test_the_name_of_a_file_may_be_no_text(desk):
     shutil.copy("good.csv", b"caf\xe9.csv")
-    with pytest.raises(UserError, match="not UTF-8: rename it"):
+    with pytest.raises(ValueError, match="not UTF-8: rename it"):
         open_table(os.fsdecode(b"caf\xe9.csv"))
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from modae.cli import console
 from modae.cli.app import app
-from modae.cli.tours import run, show
+from modae.cli.demonstrations import run, show
 from modae.reproduction.run import (
     DIFFERS,
     PARTS,

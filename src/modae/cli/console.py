@@ -11,7 +11,7 @@ import os
 import sys
 import textwrap
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -19,9 +19,14 @@ from typing import Any
 import typer
 from rich.filesize import decimal
 
+from modae.utils.atomic import LITTER_PREFIX
+
 #: Exit codes: a bug in modae, a mistake of the user, the disk or a missing package, Ctrl-C, and a reader
 #: that went away (the code that a shell gives to a program that the signal SIGPIPE ended).
 BUG, MISTAKE, ENVIRONMENT, INTERRUPTED, CLOSED = 1, 2, 3, 130, 141
+
+#: What writing fails with where there is no room.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 WIDTH = 80
 INDENT = 13
@@ -123,37 +128,30 @@ def refuse_if(wrong: object, text: str) -> None:
         raise UserError(text)
 
 
-@contextmanager
-def data_refused(label: str) -> Iterator[None]:
-    """A ValueError of the library about the data is the user's to put right, in its own words."""
-    try:
-        yield
-    except ValueError as error:
-        text = one_line(error)
-        raise UserError(text if label in text else f"{label}: {text}") from error
-
-
 def one_line(error: BaseException | str) -> str:
     """A message without line breaks."""
     return " ".join(str(error).split())
 
 
 @contextmanager
-def guard(as_json: bool, debug: bool) -> Iterator[None]:
-    """Run a command; whatever it raises becomes one line on stderr and an exit code."""
+def guard(typed: Mapping[str, Any]) -> Iterator[None]:
+    """Run a command with these options; what it raises becomes one line on stderr and an exit code."""
     try:
         yield
         sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
-        code, text = _verdict(error)
-        if debug and code != CLOSED:
+        code, text = _verdict(error, typed)
+        if typed["debug"] and code != CLOSED:
             traceback.print_exc()
-        _tell(code, text, as_json)
+        _tell(code, text, typed.get("as_json", False))
         raise typer.Exit(code) from None
 
 
-def _verdict(error: BaseException) -> tuple[int, str]:
-    """The exit code for an error, and what to say."""
+def _verdict(error: BaseException, typed: Mapping[str, Any]) -> tuple[int, str]:
+    """The exit code for an error, and what to say.
+
+    A ValueError of the library, where there are data, is about them: the user's to put right.
+    """
     from modae.files.archive import ModelFormatError
 
     text = one_line(error)
@@ -163,6 +161,9 @@ def _verdict(error: BaseException) -> tuple[int, str]:
         return CLOSED, ""
     if isinstance(error, (UserError, ModelFormatError)):
         return MISTAKE, text
+    if isinstance(error, ValueError) and "data" in typed:
+        label = "standard input" if typed["data"] == "-" else typed["data"]
+        return MISTAKE, text if label in text else f"{label}: {text}"
     if isinstance(error, ImportError):
         return ENVIRONMENT, text if "pip install" in text else f'{text}: pip install "modae[cli]"'
     if isinstance(error, MemoryError):
@@ -172,8 +173,11 @@ def _verdict(error: BaseException) -> tuple[int, str]:
         remedy = "close other programs, or give fewer columns."
         return ENVIRONMENT, f"There is too little memory{what}: {remedy}"
     if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        return ENVIRONMENT, f"{where}{error.strerror or text.rstrip('.')}."
+        where = error.filename
+        # A full disk has no name of its own, and a temporary file has one that says nothing.
+        if error.errno in FULL or LITTER_PREFIX in str(where):
+            where = typed.get("out")
+        return ENVIRONMENT, f"{f'{where}: ' if where else ''}{error.strerror or text.rstrip('.')}."
     advice = "Run again with --debug and report what it prints."
     return BUG, f"this is a bug in modae: {type(error).__name__}: {text} {advice}"
 

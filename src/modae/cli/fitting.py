@@ -10,12 +10,12 @@ from warnings import catch_warnings
 import numpy as np
 from sklearn.base import clone
 from sklearn.decomposition import PCA
-from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.pipeline import Pipeline
 
-from modae.cli.console import Talk, UserError, data_refused, one_line, refuse_if, size
+from modae.cli.console import Talk, UserError, one_line, refuse_if, size
 from modae.cli.models import say_modules, say_scores
-from modae.cli.tables import batch_rows, check_output, named_in_errors
+from modae.cli.tables import batch_rows, check_output
 from modae.cli.training_data import TrainingData, front_steps, read_training_data, scale_ratio
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.classifier_cv import ModularClassifierCV
@@ -73,7 +73,7 @@ def fit_command(options: Any, talk: Talk) -> None:
     refuse_if(
         too_large, f"--components {options.components}: there are {found.width} columns: give fewer."
     )
-    with data_refused(found.table.origin), catch_warnings(record=True, action="always") as caught:
+    with catch_warnings(record=True, action="always") as caught:
         model = unfitted(found, options, sizes)
         if found.y is not None and (options.tune or not options.no_check):
             model = cross_validated(model, found, options, sizes, talk)
@@ -85,10 +85,8 @@ def fit_command(options: Any, talk: Talk) -> None:
     if found.y is not None:
         notes |= {"target": options.target, "task": "classify" if found.classify else "regress"}
     setattr(pipeline, NOTES, notes)
-    with named_in_errors(options.out):
-        save(pipeline, options.out)
-        told = describe(options.out)
-    say_saved(told, model, found, options, talk)
+    save(pipeline, options.out)
+    say_saved(describe(options.out), model, found, options, talk)
 
 
 def check_options(options: Any) -> list[int]:
@@ -102,7 +100,7 @@ def check_options(options: Any) -> list[int]:
     both = options.tune and options.diversity is not None
     refuse_if(both, "--diversity and --tune: --tune chooses the diversity; leave one of them out.")
     if options.target is None:
-        refuse_if(options.tune, "--tune needs --target: it chooses what predicts the target best.")
+        refuse_if(options.tune, "--tune needs --target: it finds what predicts that column best.")
         for option, usual in (("task", "auto"), ("estimator", "knn")):
             given = getattr(options, option) != usual
             refuse_if(given, f"--{option} is for predictions: name the column with --target.")
@@ -176,7 +174,7 @@ def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
 
 
 def say_saved(told: dict[str, Any], model: Any, found: TrainingData, options: Any, talk: Talk) -> None:
-    """What the model is, where it is, and what to type next."""
+    """What the model is, where it is, and what to type next; ``told`` is what the file says."""
     say_modules(told["summary"]["model"], talk)
     if found.y is None:
         explained = model.explained_variance_ratio_of_mean_
@@ -245,22 +243,23 @@ def cross_validated(model: Any, found: TrainingData, options: Any, sizes: list[i
         n_jobs=options.jobs,
         random_state=options.seed,
     )
-    n_folds, scores = splits.get_n_splits(), {}
+    n_folds = splits.get_n_splits()
+    most = max(1, min(X.shape[0] - X.shape[0] // n_folds - 1, X.shape[1]))  # of axes, in every fold
+    plain = Pipeline([("pca", PCA(random_state=0)), ("member", clone(model.estimator))])
+    axes = {"pca__n_components": sorted({min(size, most) for size in sizes})}
+    baseline = GridSearchCV(plain, axes, cv=splits, refit=False, error_score="raise")
     trying = f"Trying {11 * len(sizes)} candidates on {n_folds} folds"
     with talk.stage(trying if options.tune else "Cross-validating"):
         search.fit(X, y)
-        for size in sizes:
-            n_axes = min(size, X.shape[0] - X.shape[0] // n_folds - 1, X.shape[1])
-            plain = make_pipeline(PCA(max(n_axes, 1), random_state=0), clone(model.estimator))
-            with np.errstate(invalid="ignore"):  # columns that do not vary have no shares of variance
-                scores[size] = cross_val_score(plain, X, y, cv=splits, error_score="raise").mean()
+        with np.errstate(invalid="ignore"):  # columns that do not vary have no shares of variance
+            baseline.fit(X, y)
     if options.tune:
         say_tried(search, sizes, X.shape[0], found.n_rows, talk)
         talk.data["tuned_rows"] = X.shape[0]
-    width = max(scores, key=lambda size: scores[size])
+    width = baseline.best_params_["pca__n_components"]
     text = f"in {n_folds} folds; plain PCA to {width} components and one {options.estimator}"
     chosen = " (Both were chosen by these folds, so both are a little optimistic.)"
-    both = float(search.best_score_), float(scores[width])
+    both = float(search.best_score_), float(baseline.best_score_)
     say_scores(*both, found.classify, text, talk, chosen if options.tune else "")
     best = search.best_estimator_
     return best if X.shape[0] == found.n_rows else clone(best)

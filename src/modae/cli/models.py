@@ -10,12 +10,11 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 
-from modae.cli.console import Talk, UserError, data_refused, one_line, refuse_if, size
+from modae.cli.console import Talk, UserError, one_line, refuse_if, size
 from modae.cli.tables import (
     check_is_file,
     check_output,
     find_target,
-    named_in_errors,
     open_table,
     refuse_strings,
     require_columns,
@@ -85,12 +84,11 @@ class ModelFile:
         The classes decide whether the target is read as strings, not what new rows have.
         """
         require_columns(table, "--keep", keep)
-        find_target(table, target)
+        _, column = find_target(table, target)
         names, notes, others = self.names, [], {self.target, target, *keep}
         if not table.kinds or names is None:
             names = tuple(name for name in table.kinds if name not in others)
-            is_column = target is not None and target not in table.labels
-            width = len(names) if table.kinds else table.width - is_column
+            width = len(names) if table.kinds else table.width - (column is not None)
             fitted = int(self.first.n_features_in_)
             beside = "" if target is None else " beside the target"
             refuse_if(
@@ -192,8 +190,9 @@ def say_scores(
     score: float, baseline: float, classify: bool, text: str, talk: Talk, more: str = ""
 ) -> None:
     """How good an ensemble is, and plain PCA beside it."""
-    ours, plain = (percent(each) if classify else f"R2 {each:.3f}" for each in (score, baseline))
-    label = "accuracy" if classify else "fit"
+    label, ours, plain = "fit", f"R2 {score:.3f}", f"R2 {baseline:.3f}"
+    if classify:
+        label, ours, plain = "accuracy", percent(score), percent(baseline)
     talk.say(label, f"{ours} {text}: {plain}.{more}", score=score, baseline_score=baseline)
 
 
@@ -211,8 +210,8 @@ def say_modules(model: dict[str, Any], talk: Talk) -> None:
     certificate = model.get("certificate")
     if certificate:
         fitted = SimpleNamespace(**{f"{name}_": value for name, value in certificate.items()})
-        loss, bound = bounded_loss(fitted)
         numbers = {name: certificate[name] for name in ("loss", "lower_bound", "optimality_gap")}
+        loss, bound = bounded_loss(fitted)
         text = f"loss {loss}, no modules reach less than {bound}: {closeness(fitted)}."
         talk.say("certificate", text, **numbers)
 
@@ -243,7 +242,7 @@ def report_command(options: Any, talk: Talk) -> None:
         X, y = take_rows(X, np.flatnonzero(known)), as_labels(y[known])
         y = (y.astype(str) if model.has_string_classes else y) if len(y) else None
     doing = "Measuring" if y is None else "Fitting again to parts of the rows"
-    with talk.stage(f"{doing}, at every diversity"), data_refused(table.origin):
+    with talk.stage(f"{doing}, at every diversity"):
         page = build(
             model.estimator,
             X,
@@ -254,8 +253,7 @@ def report_command(options: Any, talk: Talk) -> None:
             n_jobs=options.jobs,
             random_state=options.seed,
         )
-    with named_in_errors(options.out):
-        page.save(options.out)
+    page.save(options.out)
     facts, n_bytes = page.facts, Path(options.out).stat().st_size
     talk.data |= {"model": options.model, "data": table.origin}
     talk.say("read", f"{table.origin}: {found.n_rows:,} rows, with {options.model}.")

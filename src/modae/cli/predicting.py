@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from modae.cli.console import Talk, data_refused, refuse_if
+from modae.cli.console import Talk, refuse_if
 from modae.cli.models import ModelFile
 from modae.cli.tables import check_output, open_output, open_table, read_rows
 from modae.cli.training_data import count_missing, missing_targets
@@ -31,11 +31,7 @@ def apply_command(options: Any, talk: Talk) -> None:
     target = model.target if predicts and model.target in table.kinds else None
     columns, notes = model.columns_in(table, keep=kept, target=target)
     n_rows, unseen, judged, names = 0, Counter[str](), [], []
-    with (
-        talk.stage(f"Reading {table.origin}") as advance,
-        data_refused(table.origin),
-        open_output(options.out) as write,
-    ):
+    with talk.stage(f"Reading {table.origin}") as advance, open_output(options.out) as write:
         for batch in read_rows(table, columns):
             count_missing(table, batch, model.fills)
             for name, known in model.categories.items():

@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from modae.cli.console import UserError, data_refused, refuse_if
+from modae.cli.console import UserError, refuse_if
 from modae.sources.batches import Batches
 from modae.sources.frames import as_numpy
 from modae.sources.opening import path_source
 from modae.sources.source import Batch, ColumnSelection, Source
 from modae.sources.writers import Write, csv_writer, open_writer
-from modae.utils.atomic import LITTER_PREFIX
 from modae.utils.text import listed
 
 #: About as much as one batch of numbers takes.
@@ -48,8 +47,7 @@ def open_table(typed: str, *, header: bool = True) -> Source:
     """The table with this path; ``-`` is a CSV on standard input, copied to a file to be read twice."""
     path, label = (_standard_input(), "standard input") if typed == "-" else (Path(typed), typed)
     check_is_file(path)
-    with data_refused(label):
-        table = path_source(path, label, header=header)
+    table = path_source(path, label, header=header)
     if header:
         numbers, first_line = names_like_numbers(table), f"{label}: the first line holds"
         all_numbers = numbers and len(numbers) == len(table.kinds)
@@ -158,23 +156,22 @@ def read_rows(table: Source, columns: ColumnSelection) -> Iterator[Batch]:
     categories = [name for name in features if name in columns.strings]
     numbers = [name for name in features if name not in columns.strings]
     kept = tuple(dict.fromkeys((*categories, *columns.kept)))
-    selection = (
-        replace(columns, features=tuple(numbers), kept=kept) if table.kinds else ColumnSelection()
-    )
-    with data_refused(table.origin):
-        for batch in Batches(table, selection, batch_rows(table.width)):
-            if table.kinds:
-                rows = pd.DataFrame(batch.rows, columns=numbers)
-                for name in categories:
-                    values = [value or None for value in batch.kept[name].to_pylist()]
-                    rows[name] = pd.Series(values, dtype=object)
-                rows = rows[list(features)] if categories else rows
-                target = None if batch.target is None else as_numpy(batch.target)
-            else:
-                rows, start, stop = batch.rows, batch.start, batch.stop
-                rows = rows if target_column is None else np.delete(rows, target_column, axis=1)
-                target = None if labels is None else labels[start:stop]
-            yield replace(batch, rows=rows, target=target)
+    selection, width = replace(columns, features=tuple(numbers), kept=kept), len(features)
+    if not table.kinds:
+        selection, width = ColumnSelection(), table.matrix.shape[1]
+    for batch in Batches(table, selection, batch_rows(width)):
+        if table.kinds:
+            rows = pd.DataFrame(batch.rows, columns=numbers)
+            for name in categories:
+                values = [value or None for value in batch.kept[name].to_pylist()]
+                rows[name] = pd.Series(values, dtype=object)
+            rows = rows[list(features)] if categories else rows
+            target = None if batch.target is None else as_numpy(batch.target)
+        else:
+            rows, start, stop = batch.rows, batch.start, batch.stop
+            rows = rows if target_column is None else np.delete(rows, target_column, axis=1)
+            target = None if labels is None else labels[start:stop]
+        yield replace(batch, rows=rows, target=target)
 
 
 def check_output(
@@ -196,21 +193,10 @@ def check_output(
 
 
 @contextmanager
-def named_in_errors(typed: str) -> Iterator[None]:
-    """A full disk has no name of its own, and a temporary file has one that says nothing."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None or LITTER_PREFIX in str(error.filename):
-            error.filename = typed
-        raise
-
-
-@contextmanager
 def open_output(typed: str) -> Iterator[Write]:
     """A function that takes columns batch by batch; the ending of the name says the format."""
     if typed != "-":
-        with named_in_errors(typed), open_writer(Path(typed)) as write:
+        with open_writer(Path(typed)) as write:
             yield write
         return
     # What the command puts there if there is none.

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from modae.cli.console import Talk, UserError, refuse_if
@@ -181,9 +181,9 @@ def read_training_data(options: Any, talk: Talk) -> TrainingData:
     """Open the table, find what each column is for, and read it; what cannot be used is refused."""
     table, target = open_table(options.data, header=not options.no_header), options.target
     require_columns(table, "--drop", options.drop)
-    find_target(table, target)
-    dropped = f"--target {target} and --drop {target}: leave one of them out."
-    refuse_if(target in options.drop, dropped)
+    _, column = find_target(table, target)
+    both = target in options.drop
+    refuse_if(both, f"--target {target} and --drop {target}: leave one of them out.")
     columns = ColumnSelection(target=target)
     if table.kinds:
         features = tuple(name for name in table.kinds if name not in {target, "", *options.drop})
@@ -192,8 +192,7 @@ def read_training_data(options: Any, talk: Talk) -> TrainingData:
         if target is not None and table.kinds[target] != "number":
             strings.add(target)
         columns = ColumnSelection(features, target, strings=frozenset(strings))
-    is_column = target is not None and target not in table.labels
-    width = table.width - is_column if columns.features is None else len(columns.features)
+    width = table.width - (column is not None) if columns.features is None else len(columns.features)
     refuse_if(not width, f"{table.origin} has no columns to learn from beside the target.")
     with talk.stage(f"Reading {table.origin}") as advance:
         found = TrainingData(table, columns, options.impute, advance)
@@ -296,18 +295,17 @@ def front_steps(found: TrainingData, scale: bool, impute: bool) -> list[tuple[st
     rows = found.sample.rows
     columns = getattr(rows, "columns", range(rows.shape[1]))
     numbers = [name for name in columns if name not in found.categories]
-    parts: list[tuple[str, Any, list[Any]]] = []
-    if numbers:
-        fill = [("impute", SimpleImputer(strategy="median"))] if impute else []
-        steps = [*fill, *([("scale", StandardScaler())] if scale else [])]
-        parts.append(("numbers", Pipeline(steps) if steps else "passthrough", numbers))
-    if found.categories:
-        fill = [("impute", SimpleImputer(strategy="most_frequent", missing_values=None))]
-        known = [sorted(strings) for strings in found.categories.values()]
-        encode = OneHotEncoder(categories=known, handle_unknown="ignore", sparse_output=False)
-        steps = [*(fill if impute else []), ("encode", encode)]
-        parts.append((CATEGORIES, Pipeline(steps), list(found.categories)))
-    step = ColumnTransformer(parts, verbose_feature_names_out=False, sparse_threshold=0.0).fit(rows)
+    median = [SimpleImputer(strategy="median")] if impute else []
+    for_numbers = [*median, *([StandardScaler()] if scale else [])]
+    frequent = [SimpleImputer(strategy="most_frequent", missing_values=None)] if impute else []
+    known = [sorted(strings) for strings in found.categories.values()]
+    encoder = OneHotEncoder(categories=known, handle_unknown="ignore", sparse_output=False)
+    parts = [
+        ("numbers", make_pipeline(*for_numbers) if for_numbers else "passthrough", numbers),
+        (CATEGORIES, make_pipeline(*frequent, encoder), list(found.categories)),
+    ]
+    used = [part for part in parts if part[-1]]
+    step = ColumnTransformer(used, verbose_feature_names_out=False, sparse_threshold=0.0).fit(rows)
     if numbers and scale:
         # Scales are those of the values that are there, in all rows and not in the sample only.
         scaler = copy(found.scaler)

@@ -19,7 +19,7 @@ from modae.sources.frames import as_table, is_frame
 from modae.sources.source import SAMPLE_ROWS, Chunk, ColumnSelection, Source, named
 
 # Of files that can be read; capital letters are as good.
-ENDINGS = (".npy", ".npz", ".parquet", ".arrow", ".feather", ".csv", ".tsv")
+ENDINGS = (".npy", ".parquet", ".arrow", ".feather", ".csv", ".tsv", ".npz")
 
 # Of files in a folder that are about the data, and passed over.
 NOTES = ("", ".md", ".rst", ".txt", ".html", ".pdf", ".json", ".yaml", ".yml", ".toml", ".log")

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from modae.data.rows import Rows
-from modae.sources.frames import copied, joined, labelled, labels_of, names_of
+from modae.sources.frames import labelled, labels_of, names_of
 from modae.utils.arrays import Array
 from modae.utils.text import listed
 
@@ -212,11 +212,6 @@ class Batch:
         """The rows with the names of their columns, in a table of the library they are from."""
         return labelled(self.rows, self.names, self.like)
 
-    def copy(self) -> Batch:
-        """The same in memory of its own: the next batch may overwrite that of this one."""
-        parts = {name: copied(getattr(self, name)) for name in ("rows", "target", "weights")}
-        return replace(self, **parts, kept={name: copied(part) for name, part in self.kept.items()})
-
     def place_of(self, row: int) -> str:
         """Where a row of the batch is from, for messages."""
         index = self.start + row
@@ -249,19 +244,3 @@ class Batch:
         except ValueError:
             self.check_finite()
             raise
-
-
-def joined_batches(batches: Sequence[Batch]) -> Batch:
-    """Batches one after the other as one."""
-    first = batches[0]
-    return replace(
-        first,
-        rows=joined([batch.rows for batch in batches]),
-        chunks=[chunk for batch in batches for chunk in batch.chunks],
-        target=joined([batch.target for batch in batches], "the target"),
-        weights=joined([batch.weights for batch in batches]),
-        kept={
-            name: joined([batch.kept[name] for batch in batches], f"column {name!r}")
-            for name in first.kept
-        },
-    )

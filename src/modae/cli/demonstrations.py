@@ -1,4 +1,4 @@
-"""``modae demo`` and ``modae reproduce``: a tuned ensemble on digits, and the claims of the paper."""
+"""Without a table: ``modae demo``, an ensemble tuned on digits, and ``modae reproduce``, the paper."""
 
 from __future__ import annotations
 
