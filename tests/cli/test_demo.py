@@ -78,9 +78,8 @@ def test_the_tuned_ensemble_beats_the_baselines_of_its_size(errors):
 
 
 def test_the_error_of_one_pca_is_that_of_scikit_learn(errors):
-    X, y = load_benchmark(
-        "basic", demonstrations.N_TRAIN + demonstrations.N_TEST, random_state=0, return_X_y=True
-    )
+    n_rows = demonstrations.N_TRAIN + demonstrations.N_TEST
+    X, y = load_benchmark("basic", n_rows, random_state=0, return_X_y=True)
     train, test, y_train, y_test = train_test_split(
         X, y, train_size=demonstrations.N_TRAIN, random_state=0, stratify=y
     )

@@ -14,12 +14,14 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import typer
 from rich.filesize import decimal
 
 from modae.utils.atomic import LITTER_PREFIX
+from modae.utils.text import bounded_loss, closeness, counted, percent
 
 #: Exit codes: a bug in modae, a mistake of the user, the disk or a missing package, Ctrl-C, and a reader
 #: that went away (the code that a shell gives to a program that the signal SIGPIPE ended).
@@ -116,6 +118,36 @@ class Talk:
 def plain(console: Any, text: str) -> None:
     """One line, however long: a path must not be cut, and brackets are no markup."""
     console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def say_scores(
+    score: float, baseline: float, classify: bool, text: str, talk: Talk, more: str = ""
+) -> None:
+    """How good an ensemble is, and plain PCA beside it."""
+    label, ours, plain = "fit", f"R2 {score:.3f}", f"R2 {baseline:.3f}"
+    if classify:
+        label, ours, plain = "accuracy", percent(score), percent(baseline)
+    talk.say(label, f"{ours} {text}: {plain}.{more}", score=score, baseline_score=baseline)
+
+
+def say_modules(model: dict[str, Any], talk: Talk) -> None:
+    """How many modules of what size, what votes on them, and how good they are among all possible ones.
+
+    The numbers are those in the header of a file.
+    """
+    if {"modules", "components"} <= set(model):
+        sizes = {name: model.get(name) for name in ("modules", "components", "diversity")}
+        text = f"{model['modules']} modules of {counted(model['components'], 'component')}"
+        text += "" if sizes["diversity"] is None else f", diversity {sizes['diversity']:g}"
+        text += f", a {model['member']} on each" if model.get("member") else ""
+        talk.say("model", f"{text}.", **sizes)
+    certificate = model.get("certificate")
+    if certificate:
+        fitted = SimpleNamespace(**{f"{name}_": value for name, value in certificate.items()})
+        numbers = {name: certificate[name] for name in ("loss", "lower_bound", "optimality_gap")}
+        loss, bound = bounded_loss(fitted)
+        text = f"loss {loss}, no modules reach less than {bound}: {closeness(fitted)}."
+        talk.say("certificate", text, **numbers)
 
 
 class UserError(Exception):

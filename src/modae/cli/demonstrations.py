@@ -18,9 +18,8 @@ from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 
-from modae.cli.console import Talk, UserError, plain
+from modae.cli.console import Talk, UserError, plain, say_modules
 from modae.cli.fitting import say_tried
-from modae.cli.models import say_modules
 from modae.cli.tables import check_output
 from modae.datasets import load_benchmark
 from modae.display import AllocationDisplay, DiversityPathDisplay, ReconstructionDisplay

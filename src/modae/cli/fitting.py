@@ -13,8 +13,7 @@ from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from modae.cli.console import Talk, UserError, one_line, refuse_if, size
-from modae.cli.models import say_modules, say_scores
+from modae.cli.console import Talk, UserError, one_line, refuse_if, say_modules, say_scores, size
 from modae.cli.tables import batch_rows, check_output
 from modae.cli.training_data import TrainingData, front_steps, read_training_data, scale_ratio
 from modae.ensembles.classifier import ModularClassifier
@@ -69,10 +68,8 @@ def fit_command(options: Any, talk: Talk) -> None:
     talk.data["command"] = "tune" if options.tune else "fit"
     found = read_training_data(options, talk)
     prepare(found, options, talk)
-    too_large = sizes and sizes[-1] > found.width
-    refuse_if(
-        too_large, f"--components {options.components}: there are {found.width} columns: give fewer."
-    )
+    fewer = f"there are {found.width} columns: give fewer"
+    refuse_if(sizes and sizes[-1] > found.width, f"--components {options.components}: {fewer}.")
     with catch_warnings(record=True, action="always") as caught:
         model = unfitted(found, options, sizes)
         if found.y is not None and (options.tune or not options.no_check):

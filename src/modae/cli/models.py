@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 
-from modae.cli.console import Talk, UserError, one_line, refuse_if, size
-from modae.cli.tables import (
-    check_is_file,
-    check_output,
-    find_target,
-    open_table,
-    refuse_strings,
-    require_columns,
-)
+from modae.cli.console import Talk, UserError, one_line, refuse_if, say_modules, say_scores, size
+from modae.cli.tables import check_is_file, check_output, find_target, open_table, refuse_strings
 from modae.cli.training_data import CATEGORIES, TrainingData, as_labels, missing_targets
 from modae.data.validation import take_rows
 from modae.ensembles.parts import take_apart
 from modae.files.api import describe, load
 from modae.files.objects import NOTES
 from modae.sources.source import ColumnSelection, Source
-from modae.utils.text import bounded_loss, closeness, counted, listed, percent
+from modae.utils.text import counted, listed
 
 #: What to do with a checkpoint.
 GO_ON = "call modae.fit_stream with the same source and checkpoint, in Python."
@@ -83,7 +75,6 @@ class ModelFile:
 
         The classes decide whether the target is read as strings, not what new rows have.
         """
-        require_columns(table, "--keep", keep)
         _, column = find_target(table, target)
         names, notes, others = self.names, [], {self.target, target, *keep}
         if not table.kinds or names is None:
@@ -184,36 +175,6 @@ def say_table(summary: dict[str, Any], talk: Talk) -> None:
     if {"score", "baseline_score"} <= set(notes):
         text = "when it was fitted; plain PCA and one member"
         say_scores(notes["score"], notes["baseline_score"], classes is not None, text, talk)
-
-
-def say_scores(
-    score: float, baseline: float, classify: bool, text: str, talk: Talk, more: str = ""
-) -> None:
-    """How good an ensemble is, and plain PCA beside it."""
-    label, ours, plain = "fit", f"R2 {score:.3f}", f"R2 {baseline:.3f}"
-    if classify:
-        label, ours, plain = "accuracy", percent(score), percent(baseline)
-    talk.say(label, f"{ours} {text}: {plain}.{more}", score=score, baseline_score=baseline)
-
-
-def say_modules(model: dict[str, Any], talk: Talk) -> None:
-    """How many modules of what size, what votes on them, and how good they are among all possible ones.
-
-    The numbers are those in the header of a file.
-    """
-    if {"modules", "components"} <= set(model):
-        sizes = {name: model.get(name) for name in ("modules", "components", "diversity")}
-        text = f"{model['modules']} modules of {counted(model['components'], 'component')}"
-        text += "" if sizes["diversity"] is None else f", diversity {sizes['diversity']:g}"
-        text += f", a {model['member']} on each" if model.get("member") else ""
-        talk.say("model", f"{text}.", **sizes)
-    certificate = model.get("certificate")
-    if certificate:
-        fitted = SimpleNamespace(**{f"{name}_": value for name, value in certificate.items()})
-        numbers = {name: certificate[name] for name in ("loss", "lower_bound", "optimality_gap")}
-        loss, bound = bounded_loss(fitted)
-        text = f"loss {loss}, no modules reach less than {bound}: {closeness(fitted)}."
-        talk.say("certificate", text, **numbers)
 
 
 def report_command(options: Any, talk: Talk) -> None:

@@ -26,8 +26,8 @@ def apply_command(options: Any, talk: Talk) -> None:
     model = ModelFile(options.model)
     able, remedy = hasattr(model.parts.last, "predict"), "use 'modae transform', or fit it with --target"
     refuse_if(predicts and not able, f"{options.model} predicts nothing: {remedy}.")
-    table = open_table(options.data, header=not options.no_header)
     kept = list(dict.fromkeys(options.keep))
+    table = open_table(options.data, header=not options.no_header, keep=kept)
     target = model.target if predicts and model.target in table.kinds else None
     columns, notes = model.columns_in(table, keep=kept, target=target)
     n_rows, unseen, judged, names = 0, Counter[str](), [], []

@@ -43,22 +43,38 @@ def check_is_file(path: str | Path) -> None:
     refuse_if(Path(path).is_dir(), f"{path} is a folder: give one file.")
 
 
-def open_table(typed: str, *, header: bool = True) -> Source:
-    """The table with this path; ``-`` is a CSV on standard input, copied to a file to be read twice."""
+def open_table(typed: str, *, header: bool = True, **options: Sequence[str]) -> Source:
+    """The table with this path, which must have the columns that options name, such as ``keep=["id"]``.
+
+    ``-`` is a CSV on standard input, copied to a file to be read twice.
+    """
     path, label = (_standard_input(), "standard input") if typed == "-" else (Path(typed), typed)
     check_is_file(path)
     table = path_source(path, label, header=header)
     if header:
-        numbers, first_line = names_like_numbers(table), f"{label}: the first line holds"
+        numbers, first_line = number_names(table), f"{label}: the first line holds"
         all_numbers = numbers and len(numbers) == len(table.kinds)
         refuse_if(all_numbers, f"{first_line} numbers, not names: use --no-header.")
         for name in numbers:  # whole ones may be years
             row = not name.strip().lstrip("+-").isdigit()
             refuse_if(row, f"{first_line} {name!r}, a number: use --no-header, or rename that column.")
+    for option, names in options.items():
+        no_names = names and not table.kinds
+        refuse_if(no_names, f"--{option}: the columns of {label} have no names: leave it out.")
+        for name in names:
+            require_column(table, option, name)
     return table
 
 
-def names_like_numbers(table: Source) -> list[str]:
+def require_column(table: Source, option: str, name: str) -> None:
+    """Refuse a name that is not there."""
+    if name not in table.kinds:
+        near = get_close_matches(name, table.kinds, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {listed(table.kinds)}."
+        raise UserError(f"--{option} {name}: {table.origin} has no such column; {hint}")
+
+
+def number_names(table: Source) -> list[str]:
     """Names in the first line of a CSV that might be the numbers of a row."""
     return [name for name in table.kinds if is_number(name)] if table.kind == "CSV" else []
 
@@ -83,17 +99,6 @@ def _standard_input() -> Path:
 def place_of(table: Source, row: int) -> str:
     """Where a row is, counted from 1; in text the line too, for that is what an editor shows."""
     return f"row {row + 1}" + (f" (line {table.line_of(row)})" if table.line_of else "")
-
-
-def require_columns(table: Source, option: str, names: Sequence[str]) -> None:
-    """Refuse names that are not there."""
-    no_names = names and not table.kinds
-    refuse_if(no_names, f"{option}: the columns of {table.origin} have no names: leave it out.")
-    for name in names:
-        near = get_close_matches(name, table.kinds, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {listed(table.kinds)}."
-        missing = name not in table.kinds
-        refuse_if(missing, f"{option} {name}: {table.origin} has no such column; {hint}")
 
 
 def refuse_strings(table: Source, names: Sequence[str], remedy: str = "") -> None:
@@ -121,8 +126,10 @@ def find_target(table: Source, name: str | None) -> tuple[np.ndarray | None, int
 
     Columns with names are found when they are read; here one that is not there is refused.
     """
-    if name is None or table.kinds:
-        require_columns(table, "--target", [] if name is None else [name])
+    if name is None:
+        return None, None
+    if table.kinds:
+        require_column(table, "target", name)
         return None, None
     (n_rows, n_columns), typed = table.matrix.shape, f"--target {name}"
     if name in table.labels:

@@ -18,15 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from modae.cli.console import Talk, UserError, refuse_if
-from modae.cli.tables import (
-    find_target,
-    names_like_numbers,
-    open_table,
-    place_of,
-    read_rows,
-    refuse_strings,
-    require_columns,
-)
+from modae.cli.tables import find_target, number_names, open_table, place_of, read_rows, refuse_strings
 from modae.data.validation import take_rows
 from modae.ensembles.votes import stratified
 from modae.sources.frames import joined
@@ -179,8 +171,8 @@ class TrainingData:
 
 def read_training_data(options: Any, talk: Talk) -> TrainingData:
     """Open the table, find what each column is for, and read it; what cannot be used is refused."""
-    table, target = open_table(options.data, header=not options.no_header), options.target
-    require_columns(table, "--drop", options.drop)
+    table = open_table(options.data, header=not options.no_header, drop=options.drop)
+    target = options.target
     _, column = find_target(table, target)
     both = target in options.drop
     refuse_if(both, f"--target {target} and --drop {target}: leave one of them out.")
@@ -199,7 +191,7 @@ def read_training_data(options: Any, talk: Talk) -> TrainingData:
     if target is not None:
         set_target(found, target, options.task)
     refuse_if(found.n_rows < 2, f"{table.origin} has one row: there is nothing to learn from it.")
-    numbers = [] if options.no_header else names_like_numbers(table)
+    numbers = [] if options.no_header else number_names(table)
     if numbers:
         names = f"The first line was taken for names, {listed(numbers, 2)} too"
         found.notes.append(f"{names}: if it is a row, use --no-header.")

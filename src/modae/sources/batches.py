@@ -269,11 +269,11 @@ def open_batches(
     Parameters
     ----------
     source : path, array, table, sequence, iterator, callable or Batches
-        - A path: a ``.npy`` file (mapped into memory), a ``.npz`` file with one matrix, a ``.parquet``,
-          ``.arrow``, ``.feather`` or ``.csv`` file, or a folder of files of one of these kinds, in the
-          order of the numbers in their names; names that begin with a dot or an underscore and notes
-          such as a README are passed over, anything else is refused. All but those of NumPy need
-          ``pip install "modae[arrow]"``.
+        - A path: a ``.npy`` file (mapped into memory), a ``.npz`` file (its one matrix, in memory), a
+          ``.parquet``, ``.arrow``, ``.feather`` or ``.csv`` file, or a folder of files of one of these
+          kinds, in the order of the numbers in their names; names that begin with a dot or an underscore
+          and notes such as a README are passed over, anything else is refused. All but those of NumPy
+          need ``pip install "modae[arrow]"``.
         - A NumPy array or memory map, a sparse matrix, a table of pandas, polars or pyarrow, a
           ``pyarrow.dataset.Dataset``.
         - A list of batches, each an array, a sparse matrix or a table; a function without arguments that
