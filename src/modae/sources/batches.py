@@ -14,9 +14,9 @@ from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from modae.data.rows import Rows
 from modae.data.validation import LazyRows, RowwiseCall, gather, weights_of
-from modae.sources.frames import as_numpy, column_of, copied, joined, labelled, matrix_of, missing_in
+from modae.sources.frames import as_numpy, copied, joined, labelled, matrix_of, missing_in
 from modae.sources.opening import source_of
-from modae.sources.source import Batch, Chunk, ColumnSelection, Source, named
+from modae.sources.source import ROLES, Batch, Chunk, ColumnSelection, Source, named
 from modae.utils.arrays import Array, Precision
 from modae.utils.parameters import check_count
 from modae.utils.text import listed
@@ -198,8 +198,7 @@ class Batches:
     def _read(self, start: int) -> Iterator[Batch]:
         """Chunks of the source, cut and joined to batches of one size; the last has what is left."""
         size, length, first = self.batch_size, self.n_rows or 0, start
-        chunks: list[Chunk] = []
-        parts: list[dict[str, Any]] = []
+        parts: list[tuple[Chunk, dict[str, Any]]] = []
         missing = size
         for chunk in self._source.read(start, self._columns, size):
             n_rows = int(chunk.table.shape[0])
@@ -207,50 +206,31 @@ class Batches:
             place = max(0, start - chunk.start)
             while place < n_rows:
                 stop = min(n_rows, place + missing)
-                values = self._values(chunk, place, stop)
+                values = self._columns.read(chunk, place, stop, self._source.sample)
                 place, missing = stop, missing - (stop - place)
-                chunks.append(chunk._replace(table=None))
-                # What waits needs memory of its own: the next chunk may overwrite that of this one.
-                parts.append(
-                    {name: copied(each) for name, each in values.items()} if missing else values
-                )
+                if missing:  # it waits, and the next chunk may overwrite the memory of this one
+                    values = {name: copied(each) for name, each in values.items()}
+                parts.append((chunk._replace(table=None), values))
                 if not missing:
-                    yield self._batch(first, chunks, parts)
-                    chunks, parts, missing, first = [], [], size, first + size
+                    yield self._batch(first, parts)
+                    parts, missing, first = [], size, first + size
         if length < start:
             raise ValueError(
                 f"the source has {length:,} rows, the checkpoint is at row {start:,}: some are gone. "
                 "Delete the checkpoint to start afresh."
             )
         if parts:
-            yield self._batch(first, chunks, parts)
+            yield self._batch(first, parts)
 
-    def _values(self, chunk: Chunk, start: int, stop: int) -> dict[str, Any]:
-        """What is read of some rows of a chunk; ``start`` and ``stop`` count from its first row."""
-        table, columns = chunk.table[start:stop], self._columns
-        target, weights = columns.target, None
-        with named(f"{chunk.origin}, rows {chunk.first + start:,} to {chunk.first + stop - 1:,}"):
-            columns.check(table, self._source.sample)
-            rows = matrix_of(table, columns.features)
-            if columns.weight is not None:
-                weights = weights_of(as_numpy(column_of(table, columns.weight)), stop - start)
-            if target is not None:
-                target = column_of(table, target, as_strings=target in columns.strings)
-            values = {"the matrix": rows, "the target": target, "the weights": weights}
-            for name in columns.kept:
-                as_strings = name in columns.strings
-                values[f"column {name!r}"] = column_of(table, name, kept=True, as_strings=as_strings)
-        return values
-
-    def _batch(self, first: int, chunks: list[Chunk], parts: list[dict[str, Any]]) -> Batch:
-        """The parts, one after the other, as one batch."""
-        whole = {name: joined([part[name] for part in parts], name) for name in parts[0]}
-        rows = whole["the matrix"]
+    def _batch(self, first: int, parts: list[tuple[Chunk, dict[str, Any]]]) -> Batch:
+        """Parts of chunks, one after the other, as one batch."""
+        chunks, values = zip(*parts, strict=True)
+        whole = {name: joined([each[name] for each in values], name) for name in values[0]}
+        rows, target, weights = (whole.pop(name) for name in ROLES)
         if self._source.parts:  # all files of a folder in one precision, whichever comes first
             rows = rows.astype(self.dtype, copy=False)
-        kept = {name: whole[f"column {name!r}"] for name in self._columns.kept}
-        target, weights, sample = whole["the target"], whole["the weights"], self._source.sample
-        return Batch(rows, first, chunks, self.names, target, weights, kept, sample)
+        kept = dict(zip(self._columns.kept, whole.values(), strict=True))
+        return Batch(rows, first, chunks, self.names, target, weights, kept, self._source.sample)
 
 
 def open_batches(

@@ -17,12 +17,16 @@ import numpy as np
 from scipy import sparse
 
 from modae.data.rows import Rows
-from modae.sources.frames import labelled, labels_of, names_of
+from modae.data.validation import weights_of
+from modae.sources.frames import as_numpy, column_of, labelled, labels_of, matrix_of, names_of
 from modae.utils.arrays import Array
 from modae.utils.text import listed
 
 # First rows that are looked at when a source is opened: their types, and a digest to know it by.
 SAMPLE_ROWS = 256
+
+# What a batch has beside the columns that are kept, as messages call it.
+ROLES = ("the matrix", "the target", "the weights")
 
 
 @contextmanager
@@ -100,6 +104,25 @@ class ColumnSelection:
             raise ValueError(
                 f"column {extra[0]!r} is not in the first rows: name the features with columns=[...]."
             )
+
+    def read(self, chunk: Chunk, start: int, stop: int, first: Any) -> dict[str, Any]:
+        """What is wanted of some rows of a chunk, counted from its first row; ``first`` as in ``check``.
+
+        By the names that messages use: those in ``ROLES``, then the columns that are kept.
+        """
+        table, target, weights = chunk.table[start:stop], self.target, None
+        with named(f"{chunk.origin}, rows {chunk.first + start:,} to {chunk.first + stop - 1:,}"):
+            self.check(table, first)
+            rows = matrix_of(table, self.features)
+            if self.weight is not None:
+                weights = weights_of(as_numpy(column_of(table, self.weight)), stop - start)
+            if target is not None:
+                target = column_of(table, target, as_strings=target in self.strings)
+            values = dict(zip(ROLES, (rows, target, weights), strict=True))
+            for name in self.kept:
+                as_strings = name in self.strings
+                values[f"column {name!r}"] = column_of(table, name, kept=True, as_strings=as_strings)
+        return values
 
 
 @dataclass(frozen=True)
