@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from modae.cli.app import app
-from modae.cli.errors import run
+from modae.cli.console import run
 
 
 @dataclass(frozen=True)

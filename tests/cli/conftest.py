@@ -7,7 +7,7 @@ import pytest
 
 from cli.calling import caller, flowers
 from modae.cli.app import app
-from modae.cli.errors import run
+from modae.cli.console import run
 
 
 @pytest.fixture

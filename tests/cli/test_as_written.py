@@ -36,7 +36,7 @@ def accuracy(call, path):
 )
 def test_noise_in_a_table_that_alternates_is_not_predicted(desk, call, monkeypatch, judged, memory):
     monkeypatch.setattr("modae.cli.fitting.JUDGED_ROWS", judged)
-    monkeypatch.setattr("modae.cli.training.IN_MEMORY", memory)
+    monkeypatch.setattr("modae.cli.training_data.IN_MEMORY", memory)
     noise = np.random.default_rng(0).standard_normal((1000, 3))
     pd.DataFrame(noise, columns=list("abc")).assign(y=np.arange(1000) % 2).to_csv("t.csv", index=False)
     answer = call("fit", "t.csv", "--target", "y", "-o", "new.modae", "--modules", "2", "--json")

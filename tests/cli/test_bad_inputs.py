@@ -56,7 +56,7 @@ def test_a_bug_is_called_a_bug_and_a_traceback_is_there_for_the_asking(desk, cal
     def broken(*_):
         raise RuntimeError("the wheel came off")
 
-    monkeypatch.setattr("modae.cli.fitting.TrainingData", broken)
+    monkeypatch.setattr("modae.cli.training_data.TrainingData", broken)
     command = ("fit", "good.csv", "--drop", "kind", "-o", "new.modae")
     answer = call(*command)
     assert answer.code == 1
@@ -72,7 +72,7 @@ def test_ctrl_c_is_130_and_nothing_is_written(desk, call, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("modae.cli.fitting.TrainingData", interrupted)
+    monkeypatch.setattr("modae.cli.training_data.TrainingData", interrupted)
     answer = call("fit", "good.csv", "--drop", "kind", "-o", "new.modae")
     assert answer.code == 130
     assert answer.err.splitlines()[-1] == "modae: Interrupted: nothing was written."
@@ -90,7 +90,7 @@ def test_too_little_memory_has_the_remedy_of_the_library(desk, call, monkeypatch
     def too_large(*_):
         raise error
 
-    monkeypatch.setattr("modae.cli.fitting.TrainingData", too_large)
+    monkeypatch.setattr("modae.cli.training_data.TrainingData", too_large)
     answer = call("fit", "good.csv", "--drop", "kind", "-o", "new.modae")
     assert answer.code == 3
     assert answer.err.splitlines()[-1].startswith(f"modae: {says}")

@@ -13,9 +13,9 @@ from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 
-from modae.cli import tours
+from modae.cli import demonstrations
 from modae.cli.app import app
-from modae.cli.errors import run
+from modae.cli.console import run
 from modae.datasets import load_benchmark
 
 pytestmark = pytest.mark.slow
@@ -78,9 +78,10 @@ def test_the_tuned_ensemble_beats_the_baselines_of_its_size(errors):
 
 
 def test_the_error_of_one_pca_is_that_of_scikit_learn(errors):
-    X, y = load_benchmark("basic", tours.N_TRAIN + tours.N_TEST, random_state=0, return_X_y=True)
+    n_rows = demonstrations.N_TRAIN + demonstrations.N_TEST
+    X, y = load_benchmark("basic", n_rows, random_state=0, return_X_y=True)
     train, test, y_train, y_test = train_test_split(
-        X, y, train_size=tours.N_TRAIN, random_state=0, stratify=y
+        X, y, train_size=demonstrations.N_TRAIN, random_state=0, stratify=y
     )
     pca = PCA(10, svd_solver="full").fit(train)
     single = KNeighborsClassifier(1).fit(pca.transform(train), y_train)
@@ -108,7 +109,7 @@ def test_a_folder_that_cannot_be_made_is_noticed_before_the_work(tmp_path, monke
     def work(*_, **__):
         raise AssertionError("worked for nothing")
 
-    monkeypatch.setattr(tours, "ModularClassifierCV", work)
+    monkeypatch.setattr(demonstrations, "ModularClassifierCV", work)
     (tmp_path / "file").write_text("theirs")
     assert run(app, ["demo", "--out", str(tmp_path / "file")]) == 3
     assert str(tmp_path / "file") in capsys.readouterr().err

@@ -18,9 +18,8 @@ from rich.console import Console
 
 import modae
 from modae.cli import main
-from modae.cli.errors import UserError
+from modae.cli.console import Talk, UserError
 from modae.cli.tables import open_output, open_table
-from modae.cli.talk import Talk
 from modae.utils.atomic import LITTER_PREFIX
 
 COMMAND = "import sys\nfrom modae.cli import main\nsys.argv[0] = 'modae'\nmain()"
@@ -119,7 +118,7 @@ def test_a_closed_stdout_and_ctrl_c_at_the_start_are_ends_like_others(monkeypatc
         print("words for nobody")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("modae.cli.errors.run", interrupted)
+    monkeypatch.setattr("modae.cli.console.run", interrupted)
     monkeypatch.setattr(sys, "stdout", None)
     with pytest.raises(SystemExit) as end:
         main()
@@ -131,7 +130,7 @@ def test_a_closed_stdout_and_ctrl_c_at_the_start_are_ends_like_others(monkeypatc
 
 def test_the_name_of_a_file_may_be_no_text(desk):
     shutil.copy("good.csv", b"caf\xe9.csv")
-    with pytest.raises(UserError, match="not UTF-8: rename it"):
+    with pytest.raises(ValueError, match="not UTF-8: rename it"):
         open_table(os.fsdecode(b"caf\xe9.csv"))
 
 
@@ -164,7 +163,7 @@ import os, sys
 import skops.io
 import modae.cli.fitting, modae.sources.arrow_files
 from modae.cli.app import app
-from modae.cli.errors import run
+from modae.cli.console import run
 
 for line in sys.stdin:
     child = os.fork()

@@ -11,9 +11,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from modae.cli import errors
+from modae.cli import console
 from modae.cli.app import app
-from modae.cli.tours import run, show
+from modae.cli.demonstrations import run, show
 from modae.reproduction.run import (
     DIFFERS,
     PARTS,
@@ -198,7 +198,7 @@ def command(tmp_path):
     def call(*names, out=tmp_path, source="embedded", full=False, fresh=False):
         flags = [f"--{flag}" for flag, given in (("full", full), ("fresh", fresh)) if given]
         options = ["--out", str(out), "--source", source, "--jobs", "1", *flags]
-        return errors.run(app, ["reproduce", *names, *options])
+        return console.run(app, ["reproduce", *names, *options])
 
     return call
 

@@ -22,7 +22,7 @@ COLUMNS = ["long", "wide", "high", "deep", "far", "old"]
 @pytest.fixture
 def small_memory(monkeypatch):
     """As if the table were larger than the memory: many batches, and a sample instead of all rows."""
-    monkeypatch.setattr("modae.cli.training.IN_MEMORY", 1500)
+    monkeypatch.setattr("modae.cli.training_data.IN_MEMORY", 1500)
     monkeypatch.setattr("modae.sources.arrow_files.BLOCK_BYTES", 1000)
 
 
@@ -68,7 +68,7 @@ def test_predictions_do_not_depend_on_the_memory(desk, call, monkeypatch, option
         table.loc[7, "wide"] = np.nan
         table.to_csv("good.csv", index=False)
     for name, limit in (("one", 10**9), ("two", 8000)):
-        monkeypatch.setattr("modae.cli.training.IN_MEMORY", limit)
+        monkeypatch.setattr("modae.cli.training_data.IN_MEMORY", limit)
         monkeypatch.setattr("modae.sources.arrow_files.BLOCK_BYTES", limit)
         command = ("fit", "good.csv", *option.split(), "--no-check", "-o", f"{name}.modae", "-q")
         assert call(*command).code == 0

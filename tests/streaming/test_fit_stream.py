@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 
 import modae
 from modae.data.summary import DataSummary
-from modae.streaming.checkpoints import StreamCheckpoint
+from modae.streaming.fitting import StreamCheckpoint
 from strategies import metamorphic
 
 RNG = np.random.default_rng(0)

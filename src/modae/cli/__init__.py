@@ -16,10 +16,8 @@ def main() -> None:
     _make_streams_safe()
     try:
         try:
-            import rich  # noqa: F401  (typer would do without it until it prints)
-
             from modae.cli.app import app
-            from modae.cli.errors import run
+            from modae.cli.console import run
         except ImportError as missing:
             print(f'The command line needs {missing.name}: pip install "modae[cli]"', file=sys.stderr)
             raise SystemExit(3) from None

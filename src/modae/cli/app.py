@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
-from modae.cli.errors import guard, refuse_if
+from modae.cli.console import Talk, guard, refuse_if
 
 app = typer.Typer(
     name="modae",
@@ -62,14 +62,13 @@ def _command(
     command: str = "",
     text: str | None = None,
     shared: tuple[str, ...] = tuple(SHARED),
-    needs: str = "",
     **fixed: Any,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A command with the parameters of a function as its options, and those that commands share.
 
     ``work``, "module.function", is imported when it is needed and called with all that was typed, by
     name; what it returns is the exit code. ``fixed`` are parameters that cannot be typed, and have
-    these values; the one that the command ``needs`` must be given.
+    these values.
     """
 
     def register(listed: Callable[..., None]) -> Callable[..., None]:
@@ -78,9 +77,7 @@ def _command(
         def run(**typed: Any) -> int | None:
             options = SimpleNamespace(command=name, **(typed | fixed))
             said = {flag: typed.get(flag, False) for flag in ("quiet", "as_json")}
-            with guard(said["as_json"], typed["debug"]):
-                from modae.cli.talk import Talk
-
+            with guard(typed):
                 for option, (holds, rule) in RULES.items():
                     value = typed.get(option)
                     wrong = value is not None and not holds(value)
@@ -93,8 +90,6 @@ def _command(
 
         given = signature(listed, eval_str=True).parameters
         parameters = {each: given[each] for each in given if each not in fixed}
-        if needs:
-            parameters[needs] = given[needs].replace(default=...)
         for each in shared:
             flag = Parameter(each, Parameter.KEYWORD_ONLY, default=SHARED[each], annotation=bool)
             parameters[each] = flag
@@ -131,7 +126,6 @@ def modae(
     "fitting.fit_command",
     "tune",
     "Fit with the diversity and size that predict best.",
-    needs="target",
     tune=True,
     diversity=None,
     no_check=False,
@@ -165,8 +159,8 @@ def fit(
     """Learn features from a table; with --target, predictions too."""
 
 
-@_command("applying.apply_command", "predict", "Write predictions for a table, and how sure they are.")
-@_command("applying.apply_command", "transform", "Write the features of a table.")
+@_command("predicting.apply_command", "predict", "Write predictions for a table, and how sure they are.")
+@_command("predicting.apply_command", "transform", "Write the features of a table.")
 def apply(
     model: Model,
     data: Data,
@@ -193,7 +187,7 @@ def export(
     """Write a model as ONNX, which runs without Python."""
 
 
-@_command("applying.report_command")
+@_command("models.report_command")
 def report(
     model: Model,
     data: Data,
@@ -209,12 +203,12 @@ def report(
     """Write a page about a model and a table, for people."""
 
 
-@_command("tours.demo_command")
+@_command("demonstrations.demo_command")
 def demo(out: Path = Option(Path("modae-demo"), help="Folder for pictures.")) -> None:
     """A quick tour on handwritten digits, with pictures."""
 
 
-@_command("tours.reproduce_command", shared=("debug",))
+@_command("demonstrations.reproduce_command", shared=("debug",))
 def reproduce(
     what: list[str] = Argument(
         None, help="theorems, figure1, table1, figure2, section51, section52, transfer; or all."

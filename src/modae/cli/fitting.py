@@ -10,14 +10,12 @@ from warnings import catch_warnings
 import numpy as np
 from sklearn.base import clone
 from sklearn.decomposition import PCA
-from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.pipeline import Pipeline
 
-from modae.cli.errors import UserError, data_refused, one_line, refuse_if
-from modae.cli.models import say_modules, say_scores
-from modae.cli.tables import TypedTable, batch_rows, check_output, named_in_errors, open_table
-from modae.cli.talk import Talk, size
-from modae.cli.training import TrainingData, front_steps, scale_ratio, set_target
+from modae.cli.console import Talk, UserError, one_line, refuse_if, say_modules, say_scores, size
+from modae.cli.tables import batch_rows, check_output
+from modae.cli.training_data import TrainingData, front_steps, read_training_data, scale_ratio
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.classifier_cv import ModularClassifierCV
 from modae.ensembles.regressor import ModularRegressor
@@ -26,7 +24,6 @@ from modae.files.api import describe, save
 from modae.files.objects import NOTES
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.sources.batches import open_batches
-from modae.sources.source import ColumnSelection
 from modae.utils.text import counted, listed, percent
 
 #: What a model file keeps of all that was said.
@@ -69,17 +66,11 @@ def fit_command(options: Any, talk: Talk) -> None:
     """Read, prepare, fit, judge, save, and say all of it."""
     sizes = check_options(options)
     talk.data["command"] = "tune" if options.tune else "fit"
-    table = open_table(options.data, header=not options.no_header)
-    columns = choose_columns(table, options)
-    with talk.stage(f"Reading {table.label}") as advance:
-        found = TrainingData(table, columns, options.impute, advance)
-    if options.target is not None:
-        set_target(found, options.target, options.task)
-    refuse_if(found.n_rows < 2, f"{table.label} has one row: there is nothing to learn from it.")
+    found = read_training_data(options, talk)
     prepare(found, options, talk)
-    if sizes and sizes[-1] > found.width:
-        raise UserError(f"--components {sizes[-1]}: there are {found.width} columns: give fewer.")
-    with data_refused(table.label), catch_warnings(record=True, action="always") as caught:
+    fewer = f"there are {found.width} columns: give fewer"
+    refuse_if(sizes and sizes[-1] > found.width, f"--components {options.components}: {fewer}.")
+    with catch_warnings(record=True, action="always") as caught:
         model = unfitted(found, options, sizes)
         if found.y is not None and (options.tune or not options.no_check):
             model = cross_validated(model, found, options, sizes, talk)
@@ -91,9 +82,8 @@ def fit_command(options: Any, talk: Talk) -> None:
     if found.y is not None:
         notes |= {"target": options.target, "task": "classify" if found.classify else "regress"}
     setattr(pipeline, NOTES, notes)
-    with named_in_errors(options.out):
-        save(pipeline, options.out)
-    say_saved(model, found, options, talk)
+    save(pipeline, options.out)
+    say_saved(describe(options.out), model, found, options, talk)
 
 
 def check_options(options: Any) -> list[int]:
@@ -107,31 +97,11 @@ def check_options(options: Any) -> list[int]:
     both = options.tune and options.diversity is not None
     refuse_if(both, "--diversity and --tune: --tune chooses the diversity; leave one of them out.")
     if options.target is None:
-        refuse_if(options.tune, "--tune needs --target: it chooses what predicts the target best.")
+        refuse_if(options.tune, "--tune needs --target: it finds what predicts that column best.")
         for option, usual in (("task", "auto"), ("estimator", "knn")):
             given = getattr(options, option) != usual
             refuse_if(given, f"--{option} is for predictions: name the column with --target.")
     return sorted({int(text) for text in sizes})
-
-
-def choose_columns(table: TypedTable, options: Any) -> ColumnSelection:
-    """Features, strings and target; what cannot be used is refused by name."""
-    target, features, strings = options.target, None, set()
-    table.require("--drop", options.drop)
-    table.find_target(target)
-    if target in options.drop:
-        raise UserError(f"--target {target} and --drop {target}: leave one of them out.")
-    if table.kinds:
-        if "" in table.kinds:
-            table.notes.append("A column without a name (row numbers?) is left out.")
-        features = tuple(name for name in table.kinds if name not in {target, "", *options.drop})
-        strings = {name for name in features if table.kinds[name] in ("string", "date")}
-        table.refuse_strings([name for name in features if not (options.encode and name in strings)])
-        if target is not None and table.kinds[target] != "number":
-            strings.add(target)
-    if not (table.width(target) if features is None else features):
-        raise UserError(f"{table.label} has no columns to learn from beside the target.")
-    return ColumnSelection(features, target, strings=frozenset(strings))
 
 
 def unfitted(found: TrainingData, options: Any, sizes: list[int]) -> Any:
@@ -167,8 +137,8 @@ def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
     """Fit the steps before the modules; say what the table is, and what becomes of its columns."""
     table, n_columns = found.table, found.sample.rows.shape[1]
     sizes = f"{counted(found.n_rows, 'row')}, {counted(n_columns, 'column')}"
-    facts = {"data": table.label, "rows": found.n_rows, "columns": n_columns}
-    talk.say("read", f"{table.label}: {sizes}.", **facts)
+    facts = {"data": table.origin, "rows": found.n_rows, "columns": n_columns}
+    talk.say("read", f"{table.origin}: {sizes}.", **facts)
     if found.classify:
         labels, counts = np.unique(found.y, return_counts=True)
         classes = dict(zip(map(str, labels), map(int, counts), strict=True))
@@ -197,12 +167,11 @@ def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
     if options.impute:
         missing = found.n_missing
         talk.say("imputed", f"{counted(missing, 'missing value')}, by the median.", imputed=missing)
-    talk.note(*table.notes)
+    talk.note(*found.notes)
 
 
-def say_saved(model: Any, found: TrainingData, options: Any, talk: Talk) -> None:
-    """What the model is, where it is, and what to type next."""
-    told = describe(options.out)
+def say_saved(told: dict[str, Any], model: Any, found: TrainingData, options: Any, talk: Talk) -> None:
+    """What the model is, where it is, and what to type next; ``told`` is what the file says."""
     say_modules(told["summary"]["model"], talk)
     if found.y is None:
         explained = model.explained_variance_ratio_of_mean_
@@ -271,22 +240,23 @@ def cross_validated(model: Any, found: TrainingData, options: Any, sizes: list[i
         n_jobs=options.jobs,
         random_state=options.seed,
     )
-    n_folds, scores = splits.get_n_splits(), {}
+    n_folds = splits.get_n_splits()
+    most = max(1, min(X.shape[0] - X.shape[0] // n_folds - 1, X.shape[1]))  # of axes, in every fold
+    plain = Pipeline([("pca", PCA(random_state=0)), ("member", clone(model.estimator))])
+    axes = {"pca__n_components": sorted({min(size, most) for size in sizes})}
+    baseline = GridSearchCV(plain, axes, cv=splits, refit=False, error_score="raise")
     trying = f"Trying {11 * len(sizes)} candidates on {n_folds} folds"
     with talk.stage(trying if options.tune else "Cross-validating"):
         search.fit(X, y)
-        for size in sizes:
-            n_axes = min(size, X.shape[0] - X.shape[0] // n_folds - 1, X.shape[1])
-            plain = make_pipeline(PCA(max(n_axes, 1), random_state=0), clone(model.estimator))
-            with np.errstate(invalid="ignore"):  # columns that do not vary have no shares of variance
-                scores[size] = cross_val_score(plain, X, y, cv=splits, error_score="raise").mean()
+        with np.errstate(invalid="ignore"):  # columns that do not vary have no shares of variance
+            baseline.fit(X, y)
     if options.tune:
         say_tried(search, sizes, X.shape[0], found.n_rows, talk)
         talk.data["tuned_rows"] = X.shape[0]
-    width = max(scores, key=lambda size: scores[size])
+    width = baseline.best_params_["pca__n_components"]
     text = f"in {n_folds} folds; plain PCA to {width} components and one {options.estimator}"
     chosen = " (Both were chosen by these folds, so both are a little optimistic.)"
-    both = float(search.best_score_), float(scores[width])
+    both = float(search.best_score_), float(baseline.best_score_)
     say_scores(*both, found.classify, text, talk, chosen if options.tune else "")
     best = search.best_estimator_
     return best if X.shape[0] == found.n_rows else clone(best)

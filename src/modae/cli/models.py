@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 
-from modae.cli.errors import UserError, one_line, refuse_if
-from modae.cli.tables import TypedTable, check_is_file, check_output
-from modae.cli.talk import Talk, size
-from modae.cli.training import CATEGORIES
+from modae.cli.console import Talk, UserError, one_line, refuse_if, say_modules, say_scores, size
+from modae.cli.tables import check_is_file, check_output, find_target, open_table, refuse_strings
+from modae.cli.training_data import CATEGORIES, TrainingData, as_labels, missing_targets
+from modae.data.validation import take_rows
 from modae.ensembles.parts import take_apart
 from modae.files.api import describe, load
 from modae.files.objects import NOTES
-from modae.sources.source import ColumnSelection
-from modae.utils.text import bounded_loss, closeness, counted, listed, percent
+from modae.sources.source import ColumnSelection, Source
+from modae.utils.text import counted, listed
 
 #: What to do with a checkpoint.
 GO_ON = "call modae.fit_stream with the same source and checkpoint, in Python."
@@ -69,31 +69,29 @@ class ModelFile:
         return pd.DataFrame(rows, columns=list(self.names))
 
     def columns_in(
-        self, table: TypedTable, *, keep: Any = (), target: str | None = None, hint: str = ""
+        self, table: Source, *, keep: Any = (), target: str | None = None, hint: str = ""
     ) -> tuple[ColumnSelection, list[str]]:
         """The columns of a table for this model, in its order, and remarks on the others.
 
         The classes decide whether the target is read as strings, not what new rows have.
         """
-        table.require("--keep", keep)
-        table.find_target(target)
+        _, column = find_target(table, target)
         names, notes, others = self.names, [], {self.target, target, *keep}
         if not table.kinds or names is None:
             names = tuple(name for name in table.kinds if name not in others)
-            width = len(names) if table.kinds else table.width(target)
+            width = len(names) if table.kinds else table.width - (column is not None)
             fitted = int(self.first.n_features_in_)
-            if width != fitted:
-                beside = "" if target is None else " beside the target"
-                raise UserError(
-                    f"{table.label} has {width} columns{beside}, and {self.path} was fitted to {fitted}"
-                    f"{'' if self.names else ' without names'}: give the same columns in the same "
-                    f"order{hint}."
-                )
+            beside = "" if target is None else " beside the target"
+            refuse_if(
+                width != fitted,
+                f"{table.origin} has {width} columns{beside}, and {self.path} was fitted to {fitted}"
+                f"{'' if self.names else ' without names'}: give the same ones in the same order{hint}.",
+            )
         if not table.kinds:
             in_order = "The columns have no names; they were taken in order."
             return ColumnSelection(target=target), [in_order] if self.names else []
         missing = [name for name in names if name not in table.kinds]
-        lacks = f"{table.label} lacks {listed(missing)}, which {self.path} was fitted to"
+        lacks = f"{table.origin} lacks {listed(missing)}, which {self.path} was fitted to"
         refuse_if(missing, f"{lacks}: add or rename it.")
         ignored = [name for name in table.kinds if name not in {*names, *others}]
         if ignored:
@@ -103,11 +101,11 @@ class ModelFile:
         strings = set(self.categories)
         if not strings and "impute" not in self.notes and isinstance(self.first, ColumnTransformer):
             strings = {name for name in names if table.kinds[name] == "string"}
-        if table.source.kind == "CSV":
+        if table.kind == "CSV":
             strings.update(set(keep) - set(names))  # as they are written
         else:
             wrong = f"{self.path} was fitted to numbers there: correct it"
-            table.refuse_strings([name for name in names if name not in strings], wrong)
+            refuse_strings(table, [name for name in names if name not in strings], wrong)
         if target is not None and (self.has_string_classes or table.kinds[target] != "number"):
             strings.add(target)
         return ColumnSelection(names, target, kept=tuple(keep), strings=frozenset(strings)), notes
@@ -179,30 +177,65 @@ def say_table(summary: dict[str, Any], talk: Talk) -> None:
         say_scores(notes["score"], notes["baseline_score"], classes is not None, text, talk)
 
 
-def say_scores(
-    score: float, baseline: float, classify: bool, text: str, talk: Talk, more: str = ""
-) -> None:
-    """How good an ensemble is, and plain PCA beside it."""
-    ours, plain = (percent(each) if classify else f"R2 {each:.3f}" for each in (score, baseline))
-    label = "accuracy" if classify else "fit"
-    talk.say(label, f"{ours} {text}: {plain}.{more}", score=score, baseline_score=baseline)
+def report_command(options: Any, talk: Talk) -> None:
+    """A page about a model and a table, for people: read the table, measure, write the page."""
+    from modae.report.api import build
+    from modae.report.page import require_plotly
+
+    check_output(options.out, (".html", ".htm"), (options.data, options.model))
+    require_plotly()
+    model = ModelFile(options.model)
+    shape = image_shape(options.image, int(model.parts.extractor.n_features_in_))
+    table = open_table(options.data, header=not options.no_header)
+    target = options.target
+    if target is None and model.target in {*table.kinds, *table.labels}:
+        target = model.target
+    columns, notes = model.columns_in(table, target=target, hint="; --target says which is the target")
+    with talk.stage(f"Reading {table.origin}") as advance:
+        remedy = "fill it, or fit the model again with --impute"
+        found = TrainingData(table, columns, model.fills, advance, remedy)
+    X, y = model.framed(found.sample.rows), None
+    if found.y is not None:
+        y = found.y[found.sample.places]
+        known = ~missing_targets(y)
+        if not known.all():
+            notes.append(f"{counted(int((~known).sum()), 'row')} without a target are left out.")
+        X, y = take_rows(X, np.flatnonzero(known)), as_labels(y[known])
+        y = (y.astype(str) if model.has_string_classes else y) if len(y) else None
+    doing = "Measuring" if y is None else "Fitting again to parts of the rows"
+    with talk.stage(f"{doing}, at every diversity"):
+        page = build(
+            model.estimator,
+            X,
+            y,
+            title=options.title or f"{Path(options.model).name} on {Path(table.origin).name}",
+            image_shape=shape,
+            n_samples=options.rows,
+            n_jobs=options.jobs,
+            random_state=options.seed,
+        )
+    page.save(options.out)
+    facts, n_bytes = page.facts, Path(options.out).stat().st_size
+    talk.data |= {"model": options.model, "data": table.origin}
+    talk.say("read", f"{table.origin}: {found.n_rows:,} rows, with {options.model}.")
+    talk.note(*notes)
+    for sentence in facts["summary"][2:]:
+        talk.say("found", sentence)
+    for number in facts["numbers"]:
+        talk.say("", f"{number['value']} {number['label']}. {number['text']}")
+    text = f"{options.out} ({size(n_bytes)}): open it in a browser; it needs no network."
+    told = {name: facts[name] for name in ("numbers", "summary")}
+    talk.say("written", text, output=options.out, bytes=n_bytes, **told)
 
 
-def say_modules(model: dict[str, Any], talk: Talk) -> None:
-    """How many modules of what size, what votes on them, and how good they are among all possible ones.
-
-    The numbers are those in the header of a file.
-    """
-    if {"modules", "components"} <= set(model):
-        sizes = {name: model.get(name) for name in ("modules", "components", "diversity")}
-        text = f"{model['modules']} modules of {counted(model['components'], 'component')}"
-        text += "" if sizes["diversity"] is None else f", diversity {sizes['diversity']:g}"
-        text += f", a {model['member']} on each" if model.get("member") else ""
-        talk.say("model", f"{text}.", **sizes)
-    certificate = model.get("certificate")
-    if certificate:
-        fitted = SimpleNamespace(**{f"{name}_": value for name, value in certificate.items()})
-        loss, bound = bounded_loss(fitted)
-        numbers = {name: certificate[name] for name in ("loss", "lower_bound", "optimality_gap")}
-        text = f"loss {loss}, no modules reach less than {bound}: {closeness(fitted)}."
-        talk.say("certificate", text, **numbers)
+def image_shape(typed: str, n_columns: int) -> Any:
+    """``auto``, ``none``, or a height and a width such as ``28x28``."""
+    if typed in ("auto", "none"):
+        return "auto" if typed == "auto" else None
+    sides = typed.lower().split("x")
+    whole = len(sides) == 2 and all(side.isdecimal() and int(side) for side in sides)
+    refuse_if(not whole, f"--image {typed}: it must be auto, none, or a size such as 28x28.")
+    height, width = map(int, sides)
+    wrong = height * width != n_columns
+    refuse_if(wrong, f"--image {typed}: the modules see {n_columns} columns, and not the product.")
+    return height, width

@@ -250,7 +250,7 @@ class Layout:
 # linear model needs no torch; by name, because layouts are written in later layers.
 HOMES = {
     "modae.deep": ("modae.deep.layouts",),
-    "modae": ("modae.linear.layouts", "modae.ensembles.layouts", "modae.streaming.checkpoints"),
+    "modae": ("modae.linear.layouts", "modae.ensembles.layouts", "modae.streaming.fitting"),
 }
 
 

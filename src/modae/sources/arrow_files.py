@@ -48,15 +48,18 @@ def reading(origin: str, kind: str) -> Iterator[None]:
         raise ValueError(f"{origin} cannot be read as {kind}: {reason}") from reason
 
 
-def column_kind(kind: Any) -> str:
-    """What a type of pyarrow is to us: "number", "string", "date" or "other"."""
-    is_a = arrow().types
+def column_kinds(schema: Any) -> dict[str, str]:
+    """What each column of a schema of pyarrow is to us: a "number", "string", "date" or "other"."""
+    is_a, found = arrow().types, {}
     kinds = {
         "number": (is_a.is_integer, is_a.is_floating, is_a.is_boolean, is_a.is_decimal, is_a.is_null),
         "date": (is_a.is_temporal,),
         "string": (is_a.is_string, is_a.is_large_string, is_a.is_string_view, is_a.is_dictionary),
     }
-    return next((name for name, tests in kinds.items() if any(test(kind) for test in tests)), "other")
+    for field in schema:
+        suiting = (kind for kind, tests in kinds.items() if any(test(field.type) for test in tests))
+        found[field.name] = next(suiting, "other")
+    return found
 
 
 def chunks_of(records: Iterable[Any], origin: str, kind: str, first: int = 0) -> Iterator[Chunk]:
@@ -100,7 +103,7 @@ def dataset_source(dataset: Any, kind: str = "dataset", origin: str = "the datas
     with reading(origin, kind):  # names that are not UTF-8 fail here
         n_rows = dataset.count_rows() if is_counted else None
         sample = as_table(dataset.head(SAMPLE_ROWS, batch_size=SAMPLE_ROWS, **few))
-        return Source(kind, origin, read, sample, n_rows, schema=dataset.schema)
+        return Source(kind, origin, read, sample, n_rows, kinds=column_kinds(dataset.schema))
 
 
 def csv_source(path: Path, origin: str, *, header: bool = True) -> Source:
@@ -111,7 +114,7 @@ def csv_source(path: Path, origin: str, *, header: bool = True) -> Source:
     file = _CsvFile(path, origin, header)
     with reading(origin, "CSV"):  # names that are not UTF-8 fail here
         sample = as_table(file.sample)
-    return Source("CSV", origin, file.read, sample, schema=file.schema, line_of=file.line_of)
+    return Source("CSV", origin, file.read, sample, kinds=file.kinds, line_of=file.line_of)
 
 
 class _CsvFile:
@@ -135,6 +138,7 @@ class _CsvFile:
         else:
             self.schema = arrow().schema([(name, arrow().float64()) for name in self.names])
             self.sample = self.schema.empty_table()
+        self.kinds = column_kinds(self.schema)
 
     def _first_record(self) -> str:
         """The first line that is not blank, to the end of its quotes; rows begin below it."""
@@ -199,7 +203,7 @@ class _CsvFile:
                 types[name] = guess if pyarrow.types.is_boolean(guess) else pyarrow.float64()
             elif name in columns.strings:
                 types[name] = pyarrow.string()
-            elif column_kind(guess) == "number" or guess == pyarrow.string():
+            elif self.kinds[name] == "number" or guess == pyarrow.string():
                 types[name] = pyarrow.string()
                 text.append(name)
         try:
@@ -214,13 +218,13 @@ class _CsvFile:
     def _with_gaps(self, text: Any, name: str) -> Any:
         """Strings without the empty ones; as numbers if the first block has numbers there."""
         pyarrow, compute = arrow(), arrow("pyarrow.compute")
-        guess, absent = self.schema.field(name).type, [""]
-        if column_kind(guess) == "number":
+        guess, is_number, absent = self.schema.field(name).type, self.kinds[name] == "number", [""]
+        if is_number:
             text = compute.utf8_trim_whitespace(text)
             absent = arrow("pyarrow.csv").ConvertOptions().null_values
         text = compute.if_else(compute.is_in(text, pyarrow.array(absent)), None, text)
         kinds = [pyarrow.int64(), pyarrow.uint64(), pyarrow.float64()]
-        if column_kind(guess) != "number" or pyarrow.types.is_boolean(guess):
+        if not is_number or pyarrow.types.is_boolean(guess):
             kinds = [guess]
         for kind in kinds:
             try:

@@ -14,9 +14,9 @@ from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from modae.data.rows import Rows
 from modae.data.validation import LazyRows, RowwiseCall, gather, weights_of
-from modae.sources.frames import as_numpy, column_of, copied, joined, labelled, matrix_of, missing_in
+from modae.sources.frames import as_numpy, copied, joined, labelled, matrix_of, missing_in
 from modae.sources.opening import source_of
-from modae.sources.source import Batch, Chunk, ColumnSelection, Source, joined_batches, named
+from modae.sources.source import ROLES, Batch, Chunk, ColumnSelection, Source, named
 from modae.utils.arrays import Array, Precision
 from modae.utils.parameters import check_count
 from modae.utils.text import listed
@@ -74,7 +74,7 @@ class Batches:
         return f"<Batches from {self._source.origin}: {rows} rows, {self.n_features} features>"
 
     def __iter__(self) -> Iterator[Batch]:
-        return self.read()
+        return self._read(0)
 
     def __array__(self, *args: Any, **options: Any) -> NoReturn:
         """Refuse to become a matrix by accident."""
@@ -113,12 +113,12 @@ class Batches:
             raise ValueError(
                 f"these batches have no {role}: name its column in open_batches({role}=...)."
             )
-        only = ColumnSelection((), exact=False, strings=self._columns.strings)
+        only = ColumnSelection((), strings=self._columns.strings)
         return self._with(replace(only, **{role: name}))
 
     def without_weights(self) -> Self:
         """The same batches; the column of weights is not read, and still no feature."""
-        return self._with(replace(self._columns, weight=None, ignored=(self.weight,)))
+        return self._with(replace(self._columns, weight=None))
 
     def to_array(self) -> Rows:
         """All rows in memory, as one matrix."""
@@ -130,12 +130,12 @@ class Batches:
 
         They are features only if they were chosen as such.
         """
-        features, exact = self.names, self._columns.exact
+        features = self.names
         if features is None and names:
             raise ValueError(f"keep={list(names)} needs a source whose columns have names.")
         if len(set(names)) < len(names):
             raise ValueError(f"keep must name each column once, got {listed(names, 8)}.")
-        if features is not None and exact:
+        if features is not None and self._columns.known is not None:
             features = tuple(name for name in features if name not in names)
         return self._with(replace(self._columns, features=features, kept=tuple(names)))
 
@@ -145,7 +145,7 @@ class Batches:
         there = self._source.names
         if known is None or there is None or not set(known) <= set(there):
             return self  # scikit-learn's own check of names has the message for it
-        return self._with(replace(self._columns, features=tuple(known), exact=False))
+        return self._with(replace(self._columns, features=tuple(known), known=None))
 
     @cached_property
     def sample(self) -> Rows:
@@ -197,49 +197,40 @@ class Batches:
 
     def _read(self, start: int) -> Iterator[Batch]:
         """Chunks of the source, cut and joined to batches of one size; the last has what is left."""
-        size, length = self.batch_size, self.n_rows or 0
-        waiting: list[Batch] = []
+        size, length, first = self.batch_size, self.n_rows or 0, start
+        parts: list[tuple[Chunk, dict[str, Any]]] = []
         missing = size
         for chunk in self._source.read(start, self._columns, size):
             n_rows = int(chunk.table.shape[0])
             length = max(length, chunk.start + n_rows)
             place = max(0, start - chunk.start)
             while place < n_rows:
-                part = self._part(chunk, place, min(n_rows, place + missing))
-                place, missing = place + len(part), missing - len(part)
-                if missing:
-                    waiting.append(part.copy())
-                else:
-                    yield joined_batches([*waiting, part])
-                    waiting, missing = [], size
+                stop = min(n_rows, place + missing)
+                values = self._columns.read(chunk, place, stop, self._source.sample)
+                place, missing = stop, missing - (stop - place)
+                if missing:  # it waits, and the next chunk may overwrite the memory of this one
+                    values = {name: copied(each) for name, each in values.items()}
+                parts.append((chunk._replace(table=None), values))
+                if not missing:
+                    yield self._batch(first, parts)
+                    parts, missing, first = [], size, first + size
         if length < start:
             raise ValueError(
                 f"the source has {length:,} rows, the checkpoint is at row {start:,}: some are gone. "
                 "Delete the checkpoint to start afresh."
             )
-        if waiting:
-            yield joined_batches(waiting)
+        if parts:
+            yield self._batch(first, parts)
 
-    def _part(self, chunk: Chunk, start: int, stop: int) -> Batch:
-        """Some rows of a chunk; ``start`` and ``stop`` count from its first row."""
-        table, columns, sample = chunk.table[start:stop], self._columns, self._source.sample
-        first, last = chunk.first + start, chunk.first + stop - 1
-        target, weights = columns.target, None
-        with named(f"{chunk.origin}, rows {first:,} to {last:,}"):
-            columns.check(table, sample)
-            rows = matrix_of(table, columns.features)
-            if columns.weight is not None:
-                weights = weights_of(as_numpy(column_of(table, columns.weight)), stop - start)
-            if target is not None:
-                target = column_of(table, target, as_strings=target in columns.strings)
-            kept = {
-                name: column_of(table, name, kept=True, as_strings=name in columns.strings)
-                for name in columns.kept
-            }
+    def _batch(self, first: int, parts: list[tuple[Chunk, dict[str, Any]]]) -> Batch:
+        """Parts of chunks, one after the other, as one batch."""
+        chunks, values = zip(*parts, strict=True)
+        whole = {name: joined([each[name] for each in values], name) for name in values[0]}
+        rows, target, weights = (whole.pop(name) for name in ROLES)
         if self._source.parts:  # all files of a folder in one precision, whichever comes first
             rows = rows.astype(self.dtype, copy=False)
-        chunks, names = (chunk._replace(table=None),), columns.features
-        return Batch(rows, chunk.start + start, chunks, names, target, weights, kept, sample)
+        kept = dict(zip(self._columns.kept, whole.values(), strict=True))
+        return Batch(rows, first, chunks, self.names, target, weights, kept, self._source.sample)
 
 
 def open_batches(
@@ -258,10 +249,11 @@ def open_batches(
     Parameters
     ----------
     source : path, array, table, sequence, iterator, callable or Batches
-        - A path: a ``.npy`` file (mapped into memory), a ``.parquet``, ``.arrow``, ``.feather`` or
-          ``.csv`` file, or a folder of files of one of these kinds, in the order of the numbers in their
-          names; names that begin with a dot or an underscore and notes such as a README are passed over,
-          anything else is refused. All but ``.npy`` need ``pip install "modae[arrow]"``.
+        - A path: a ``.npy`` file (mapped into memory), a ``.npz`` file (its one matrix, in memory), a
+          ``.parquet``, ``.arrow``, ``.feather`` or ``.csv`` file, or a folder of files of one of these
+          kinds, in the order of the numbers in their names; names that begin with a dot or an underscore
+          and notes such as a README are passed over, anything else is refused. All but those of NumPy
+          need ``pip install "modae[arrow]"``.
         - A NumPy array or memory map, a sparse matrix, a table of pandas, polars or pyarrow, a
           ``pyarrow.dataset.Dataset``.
         - A list of batches, each an array, a sparse matrix or a table; a function without arguments that

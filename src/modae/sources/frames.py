@@ -90,11 +90,13 @@ def column_of(frame: Any, name: str, *, kept: bool = False, as_strings: bool = F
 
 
 def as_numpy(values: Any) -> np.ndarray:
-    """Values of a column as a NumPy array; integers beside missing values stay integers, as objects."""
+    """Values of a column as a NumPy array: decimals as floats, integers beside gaps as objects."""
     if isinstance(values, np.ndarray):
         return values
-    if values.null_count and sys.modules["pyarrow"].types.is_integer(values.type):
+    is_a = sys.modules["pyarrow"].types
+    if values.null_count and is_a.is_integer(values.type):
         return np.array(values.to_pylist(), dtype=object)
+    values = values.cast("float64") if is_a.is_decimal(values.type) else values
     return np.asarray(values.to_numpy(zero_copy_only=False))
 
 
@@ -116,9 +118,11 @@ def missing_in(values: Any) -> np.ndarray:
 
 
 def joined(parts: Sequence[Any], what: str = "the matrix") -> Any:
-    """Several matrices, or several columns, one after the other; nothing if there are none."""
+    """Several matrices, frames or columns, one after the other; nothing if there are none."""
     if len(parts) == 1 or parts[0] is None:
         return parts[0]
+    if hasattr(parts[0], "columns"):
+        return nw.maybe_reset_index(nw.concat([nw.from_native(part) for part in parts])).to_native()
     if any(sparse.issparse(part) for part in parts):
         return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
     if all(isinstance(part, np.ndarray) for part in parts):

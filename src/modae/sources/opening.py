@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from os import PathLike, fspath
 from pathlib import Path
@@ -18,7 +19,7 @@ from modae.sources.frames import as_table, is_frame
 from modae.sources.source import SAMPLE_ROWS, Chunk, ColumnSelection, Source, named
 
 # Of files that can be read; capital letters are as good.
-ENDINGS = (".npy", ".parquet", ".arrow", ".feather", ".csv", ".tsv")
+ENDINGS = (".npy", ".parquet", ".arrow", ".feather", ".csv", ".tsv", ".npz")
 
 # Of files in a folder that are about the data, and passed over.
 NOTES = ("", ".md", ".rst", ".txt", ".html", ".pdf", ".json", ".yaml", ".yml", ".toml", ".log")
@@ -56,7 +57,8 @@ def table_source(table: Any, kind: str = "array", origin: str = "the array") -> 
     def read(start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
         yield Chunk(table, origin, 0, 0)
 
-    return Source(kind, origin, read, table[:SAMPLE_ROWS], int(table.shape[0]))
+    matrix = None if is_frame(table) else table
+    return Source(kind, origin, read, table[:SAMPLE_ROWS], int(table.shape[0]), matrix=matrix)
 
 
 def iterable_source(thing: Any) -> Source:
@@ -120,10 +122,10 @@ def path_source(path: Path, origin: str | None = None, *, header: bool = True) -
         raise ValueError(
             f"source {path} must end in {', '.join(ENDINGS)}, or be a folder of such files."
         )
-    if ending == ".npy":
-        rows = npy_rows(path)
+    if ending in (".npy", ".npz"):
+        rows, labels = numpy_arrays(path)
         with named(origin):
-            return table_source(rows, "npy", origin)
+            return replace(table_source(rows, ending[1:], origin), labels=labels)
     try:
         str(path).encode()
     except UnicodeEncodeError:  # pyarrow takes names in UTF-8 only
@@ -133,23 +135,21 @@ def path_source(path: Path, origin: str | None = None, *, header: bool = True) -
     return file_source(path, "Parquet" if ending == ".parquet" else "Arrow", origin)
 
 
-def npy_rows(path: Path) -> np.ndarray:
-    """A file of NumPy, mapped into memory: nothing is read until it is used."""
-    try:
-        return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except (ValueError, OSError, EOFError) as reason:
-        raise ValueError(f"{path} cannot be read as .npy: {reason}") from reason
+def numpy_arrays(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
+    """The matrix of a file of NumPy, mapped into memory if it is a .npy file.
 
-
-def npz_arrays(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
-    """The one matrix of a .npz file, and the 1-d arrays beside it; or a sparse matrix of scipy."""
+    A .npz file may have 1-d arrays of labels beside it, or be a sparse matrix of scipy.
+    """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        if isinstance(found, np.ndarray):
+            return found, {}
+        with found as archive:
             if {"indices", "indptr", "shape"} <= set(archive.files):
-                return sparse.load_npz(path).tocsr(), {}
+                return sparse.load_npz(path), {}
             arrays = {name: archive[name] for name in archive.files}
     except (ValueError, OSError, EOFError, BadZipFile, KeyError) as reason:
-        raise ValueError(f"{path} cannot be read as .npz: {reason}") from reason
+        raise ValueError(f"{path} cannot be read as {path.suffix}: {reason}") from reason
     matrices = [array for array in arrays.values() if array.ndim == 2]
     if len(matrices) != 1:
         held = ", ".join(map(repr, arrays)) or "nothing"

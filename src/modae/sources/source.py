@@ -10,19 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from modae.data.rows import Rows
-from modae.sources.frames import copied, joined, labelled, labels_of, names_of
+from modae.data.validation import weights_of
+from modae.sources.frames import as_numpy, column_of, labelled, labels_of, matrix_of, names_of
 from modae.utils.arrays import Array
 from modae.utils.text import listed
 
 # First rows that are looked at when a source is opened: their types, and a digest to know it by.
 SAMPLE_ROWS = 256
+
+# What a batch has beside the columns that are kept, as messages call it.
+ROLES = ("the matrix", "the target", "the weights")
 
 
 @contextmanager
@@ -51,8 +55,7 @@ class Chunk(NamedTuple):
 class ColumnSelection:
     """What each column is for; of a matrix, where ``features`` is None, every column is a feature.
 
-    ``exact`` says that the features are all columns that are there, so that no other may turn up.
-    ``ignored`` are columns that are known to be there and are not read. Those in ``strings`` are read
+    ``known`` are the columns that may be there, if no other may turn up. Those in ``strings`` are read
     as strings, as they are written.
     """
 
@@ -60,8 +63,7 @@ class ColumnSelection:
     target: str | None = None
     weight: str | None = None
     kept: tuple[str, ...] = ()
-    exact: bool = True
-    ignored: tuple[str | None, ...] = ()
+    known: frozenset[str] | None = None
     strings: frozenset[str] = frozenset()
 
     @property
@@ -94,15 +96,33 @@ class ColumnSelection:
             return
         if names is None:
             raise ValueError("the columns have no names, and those of the first rows have.")
-        there, known = set(names), {*wanted, *self.ignored}
-        missing = [name for name in wanted if name not in there]
+        missing = [name for name in wanted if name not in names]
         if missing:
             raise ValueError(f"there is no column {missing[0]!r}; the columns are {listed(names, 8)}.")
-        extra = [name for name in names if name not in known]
-        if extra and self.exact:
+        extra = [] if self.known is None else [name for name in names if name not in self.known]
+        if extra:
             raise ValueError(
                 f"column {extra[0]!r} is not in the first rows: name the features with columns=[...]."
             )
+
+    def read(self, chunk: Chunk, start: int, stop: int, first: Any) -> dict[str, Any]:
+        """What is wanted of some rows of a chunk, counted from its first row; ``first`` as in ``check``.
+
+        By the names that messages use: those in ``ROLES``, then the columns that are kept.
+        """
+        table, target, weights = chunk.table[start:stop], self.target, None
+        with named(f"{chunk.origin}, rows {chunk.first + start:,} to {chunk.first + stop - 1:,}"):
+            self.check(table, first)
+            rows = matrix_of(table, self.features)
+            if self.weight is not None:
+                weights = weights_of(as_numpy(column_of(table, self.weight)), stop - start)
+            if target is not None:
+                target = column_of(table, target, as_strings=target in self.strings)
+            values = dict(zip(ROLES, (rows, target, weights), strict=True))
+            for name in self.kept:
+                as_strings = name in self.strings
+                values[f"column {name!r}"] = column_of(table, name, kept=True, as_strings=as_strings)
+        return values
 
 
 @dataclass(frozen=True)
@@ -111,8 +131,9 @@ class Source:
 
     ``read(start, columns, size)`` yields chunks, from the row ``start`` on; a source that cannot jump
     there begins before it, and one that is in memory need not heed ``size``. ``sample`` is a table of
-    the first rows, ``parts`` are the files of a folder, ``schema`` that of pyarrow where a file has one.
-    ``line_of`` finds the line of a text file on which a row begins.
+    the first rows, ``parts`` are the files of a folder. ``kinds`` says which columns of a file are a
+    "number", "string", "date" or "other", ``line_of`` finds the line of a text file on which a row
+    begins. Of an array, ``matrix`` has all rows, and ``labels`` are arrays in the same file.
     """
 
     kind: str
@@ -121,8 +142,10 @@ class Source:
     sample: Any
     n_rows: int | None = None
     parts: tuple[Source, ...] = ()
-    schema: Any = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
     line_of: Callable[[int], int] | None = None
+    matrix: Any = None
+    labels: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -165,7 +188,8 @@ class Source:
                 raise ValueError(
                     f"{parameter}={name!r} is also one of columns: it cannot be a feature too."
                 )
-        return ColumnSelection(features, target, weight, exact=columns is None)
+        known = frozenset(self.names) if columns is None else None
+        return ColumnSelection(features, target, weight, known=known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,11 +235,6 @@ class Batch:
         """The rows with the names of their columns, in a table of the library they are from."""
         return labelled(self.rows, self.names, self.like)
 
-    def copy(self) -> Batch:
-        """The same in memory of its own: the next batch may overwrite that of this one."""
-        parts = {name: copied(getattr(self, name)) for name in ("rows", "target", "weights")}
-        return replace(self, **parts, kept={name: copied(part) for name, part in self.kept.items()})
-
     def place_of(self, row: int) -> str:
         """Where a row of the batch is from, for messages."""
         index = self.start + row
@@ -248,19 +267,3 @@ class Batch:
         except ValueError:
             self.check_finite()
             raise
-
-
-def joined_batches(batches: Sequence[Batch]) -> Batch:
-    """Batches one after the other as one."""
-    first = batches[0]
-    return replace(
-        first,
-        rows=joined([batch.rows for batch in batches]),
-        chunks=[chunk for batch in batches for chunk in batch.chunks],
-        target=joined([batch.target for batch in batches], "the target"),
-        weights=joined([batch.weights for batch in batches]),
-        kept={
-            name: joined([batch.kept[name] for batch in batches], f"column {name!r}")
-            for name in first.kept
-        },
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from time import monotonic
@@ -14,13 +15,48 @@ from scipy import sparse
 
 from modae.data.summary import DataSummary
 from modae.files.api import load, save
+from modae.files.rules import Layout, count, each, record, text
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.sources.batches import Batches, open_batches
-from modae.streaming.checkpoints import StreamCheckpoint
 from modae.utils.parallel import progress_bar
 from modae.utils.parameters import check_flag, check_non_negative
 
 Estimator = TypeVar("Estimator", bound=LinearModularAutoencoder)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamCheckpoint:
+    """How far a sum has come, and of what.
+
+    Parameters
+    ----------
+    stream : DataSummary
+        The sum of the rows so far.
+    n_rows : int
+        Rows that are in it.
+    n_features : int
+    fingerprint : dict of str to str
+        What must be the same for the sum to go on.
+    """
+
+    stream: DataSummary
+    n_rows: int
+    n_features: int
+    fingerprint: dict[str, str]
+
+
+LAYOUTS = (
+    Layout(
+        StreamCheckpoint,
+        {
+            "stream": record(DataSummary),
+            "n_rows": count(minimum=0),
+            "n_features": count("D"),
+            "fingerprint": each(text, dict),
+        },
+        summary={"rows": "n_rows", "features": "n_features"},
+    ),
+)
 
 
 def fit_stream(

@@ -1,4 +1,4 @@
-"""``modae demo`` and ``modae reproduce``: a tuned ensemble on digits, and the claims of the paper."""
+"""Without a table: ``modae demo``, an ensemble tuned on digits, and ``modae reproduce``, the paper."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 
-from modae.cli.errors import UserError
+from modae.cli.console import Talk, UserError, plain, say_modules
 from modae.cli.fitting import say_tried
-from modae.cli.models import say_modules
 from modae.cli.tables import check_output
-from modae.cli.talk import Talk, plain
 from modae.datasets import load_benchmark
 from modae.display import AllocationDisplay, DiversityPathDisplay, ReconstructionDisplay
 from modae.display.style import pyplot

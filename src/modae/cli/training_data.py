@@ -14,15 +14,15 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from modae.cli.errors import UserError, refuse_if
-from modae.cli.tables import TypedTable
+from modae.cli.console import Talk, UserError, refuse_if
+from modae.cli.tables import find_target, number_names, open_table, place_of, read_rows, refuse_strings
 from modae.data.validation import take_rows
 from modae.ensembles.votes import stratified
-from modae.sources.frames import joined, missing_in
-from modae.sources.source import Batch, ColumnSelection
+from modae.sources.frames import joined
+from modae.sources.source import Batch, ColumnSelection, Source
 from modae.utils.text import listed
 
 #: Bytes of rows up to which a table is kept in memory; larger ones are read twice.
@@ -67,7 +67,11 @@ class Sample:
             places, draws, rows = places[kept], draws[kept], rows[kept]
         if len(places):
             self._parts.append((places, draws, rows))
-            self._bytes += _bytes(rows)
+            if hasattr(rows, "columns"):
+                self._bytes += int(rows.memory_usage(index=False, deep=True).sum())
+            else:
+                arrays = (rows.data, rows.indices, rows.indptr) if issparse(rows) else (rows,)
+                self._bytes += sum(array.nbytes for array in arrays)
 
     @property
     def places(self) -> np.ndarray:
@@ -79,24 +83,8 @@ class Sample:
         """All that was kept."""
         if len(self._parts) > 1:
             places, draws, parts = zip(*self._parts, strict=True)
-            self._parts = [(np.concatenate(places), np.concatenate(draws), _joined(parts))]
+            self._parts = [(np.concatenate(places), np.concatenate(draws), joined(parts))]
         return self._parts[0][2]
-
-
-def _bytes(rows: Any) -> int:
-    if issparse(rows):
-        return int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
-    if isinstance(rows, np.ndarray):
-        return rows.nbytes
-    return int(rows.memory_usage(index=False, deep=True).sum())
-
-
-def _joined(parts: Any) -> Any:
-    if not hasattr(parts[0], "columns"):
-        return joined(parts)
-    import pandas as pd
-
-    return pd.concat(parts, ignore_index=True)
 
 
 class TrainingData:
@@ -104,61 +92,55 @@ class TrainingData:
 
     ``scaler`` has the means and deviations of the columns of numbers (missing values left out),
     ``categories`` the strings of each column of strings, ``y`` the targets of all rows, ``steps`` what
-    happens to rows before they reach the modules. Missing values are refused, with the remedy, unless
-    they will be filled.
+    happens to rows before they reach the modules, ``notes`` are remarks for the user. Missing values are
+    refused, with the remedy, unless they will be filled.
     """
 
     def __init__(
         self,
-        table: TypedTable,
+        table: Source,
         columns: ColumnSelection,
         fills: bool,
         advance: Callable[[int], None] = lambda rows: None,
         remedy: str = "fill it, or use --impute",
     ) -> None:
         self.table, self.columns, self.sample = table, columns, Sample(IN_MEMORY)
-        self.scaler = StandardScaler(with_mean=not issparse(table.source))
+        self.scaler = StandardScaler(with_mean=not issparse(table.matrix))
         self.n_rows, self.n_missing, self.classify, targets = 0, 0, False, []
         strings = [name for name in columns.features or () if name in columns.strings]
         self.categories: dict[str, set[str]] = {name: set() for name in strings}
         self.steps: list[tuple[str, Any]] = []
-        for batch in table.read(columns):
+        self.notes: list[str] = []
+        for batch in read_rows(table, columns):
+            rows, n_rows = batch.rows, batch.rows.shape[0]
             self.n_missing += count_missing(table, batch, fills, remedy)
             for name, known in self.categories.items():
-                known.update(batch.rows[name].dropna())
-                if len(known) > MOST_CATEGORIES:
-                    raise UserError(
-                        f"{table.label}: column {name!r} has more than {MOST_CATEGORIES:,} different "
-                        f"strings: if it is an id, leave it out with --drop {name!r}."
-                    )
-            numbers = batch.rows.drop(columns=strings) if strings else batch.rows
+                known.update(rows[name].dropna())
+                many = f"column {name!r} has more than {MOST_CATEGORIES:,} different strings"
+                hint = f"if it is an id, leave it out with --drop {name!r}"
+                refuse_if(len(known) > MOST_CATEGORIES, f"{table.origin}: {many}: {hint}.")
+            numbers = rows.drop(columns=strings) if strings else rows
             if numbers.shape[1]:
                 with np.errstate(invalid="ignore", over="ignore"):  # looked at when all rows were read
                     self.scaler.partial_fit(numbers)
             targets.append(batch.target)
-            self.sample.add(batch.rows, self.n_rows)
-            self.n_rows += len(batch)
-            advance(len(batch))
-        refuse_if(self.n_rows == 0, f"{table.label} has no rows.")
+            self.sample.add(rows, self.n_rows)
+            self.n_rows += n_rows
+            advance(n_rows)
+        refuse_if(self.n_rows == 0, f"{table.origin} has no rows.")
         self.y: Any = None if columns.target is None else np.concatenate(targets)
-        self._check_variances()
-
-    def _check_variances(self) -> None:
-        """Every column has values, and a variance."""
         variances = getattr(self.scaler, "var_", np.zeros(0))
         seen = np.broadcast_to(getattr(self.scaler, "n_samples_seen_", 0), variances.shape)
         names = getattr(self.scaler, "feature_names_in_", np.arange(len(variances)))
         huge, empty = names[~np.isfinite(variances) & (seen > 0)], names[np.isnan(variances)]
         if len(huge):
             raise UserError(
-                f"{self.table.label}: column {str(huge[0])!r} has numbers whose squares are too large "
-                "for a computer (beyond 1e150): correct or rescale them."
+                f"{table.origin}: column {str(huge[0])!r} has numbers whose squares are too large for a "
+                "computer (beyond 1e150): correct or rescale them."
             )
         if len(empty):
-            raise UserError(
-                f"{self.table.label}: no row has a value in {listed(empty)}: leave it out with --drop "
-                f"{empty[0]}."
-            )
+            leave_out = f"leave it out with --drop {empty[0]}"
+            raise UserError(f"{table.origin}: no row has a value in {listed(empty)}: {leave_out}.")
 
     @property
     def width(self) -> int:
@@ -182,16 +164,47 @@ class TrainingData:
 
     def batches(self, advance: Callable[[int], None]) -> Iterator[Any]:
         """All rows after the steps, read again."""
-        for batch in self.table.read(self.columns):
+        for batch in read_rows(self.table, self.columns):
             yield self.prepared(batch.rows)
             advance(len(batch))
 
 
-def count_missing(table: TypedTable, batch: Batch, fills: bool, remedy: str = "correct it") -> int:
+def read_training_data(options: Any, talk: Talk) -> TrainingData:
+    """Open the table, find what each column is for, and read it; what cannot be used is refused."""
+    table = open_table(options.data, header=not options.no_header, drop=options.drop)
+    target = options.target
+    _, column = find_target(table, target)
+    both = target in options.drop
+    refuse_if(both, f"--target {target} and --drop {target}: leave one of them out.")
+    columns = ColumnSelection(target=target)
+    if table.kinds:
+        features = tuple(name for name in table.kinds if name not in {target, "", *options.drop})
+        strings = {name for name in features if table.kinds[name] in ("string", "date")}
+        refuse_strings(table, [name for name in features if not (options.encode and name in strings)])
+        if target is not None and table.kinds[target] != "number":
+            strings.add(target)
+        columns = ColumnSelection(features, target, strings=frozenset(strings))
+    width = table.width - (column is not None) if columns.features is None else len(columns.features)
+    refuse_if(not width, f"{table.origin} has no columns to learn from beside the target.")
+    with talk.stage(f"Reading {table.origin}") as advance:
+        found = TrainingData(table, columns, options.impute, advance)
+    if target is not None:
+        set_target(found, target, options.task)
+    refuse_if(found.n_rows < 2, f"{table.origin} has one row: there is nothing to learn from it.")
+    numbers = [] if options.no_header else number_names(table)
+    if numbers:
+        names = f"The first line was taken for names, {listed(numbers, 2)} too"
+        found.notes.append(f"{names}: if it is a row, use --no-header.")
+    if "" in table.kinds:
+        found.notes.append("A column without a name (row numbers?) is left out.")
+    return found
+
+
+def count_missing(table: Source, batch: Batch, fills: bool, remedy: str = "correct it") -> int:
     """How many values are missing; they are refused unless ``fills``, and infinite ones always."""
     if issparse(batch.rows):
-        if not np.isfinite(batch.rows.data).all():
-            raise UserError(f"{table.label} has entries that are not finite: correct them.")
+        wrong = not np.isfinite(batch.rows.data).all()
+        refuse_if(wrong, f"{table.origin} has entries that are not finite: correct them.")
         return 0
     import pandas as pd
 
@@ -203,35 +216,39 @@ def count_missing(table: TypedTable, batch: Batch, fills: bool, remedy: str = "c
     for what, found, names, why in problems:
         if found.any():
             row, column = np.argwhere(found)[0]
-            place = table.place(batch.start + int(row))
-            raise UserError(f"{table.label}: column {str(names[column])!r} {what} in {place}: {why}.")
+            where = f"column {str(names[column])!r} {what} in {place_of(table, batch.start + int(row))}"
+            raise UserError(f"{table.origin}: {where}: {why}.")
     return int(missing.sum())
 
 
 def set_target(found: TrainingData, name: str, task: str) -> None:
     """What the target means, classes or numbers, checked: none missing, at least two classes."""
-    table, target = found.table, f"{found.table.label}: the target {name!r}"
+    table, target = found.table, f"{found.table.origin}: the target {name!r}"
     missing = missing_targets(found.y)
     if missing.any():
-        raise UserError(f"{target} has no value in {table.place(int(missing.argmax()))}: fill it.")
+        raise UserError(f"{target} has no value in {place_of(table, int(missing.argmax()))}: fill it.")
     labels = as_labels(found.y)
     strings, whole = labels.dtype.kind == "U", labels.dtype.kind in "iu"
-    if task == "regress" and strings:
-        raise UserError(f"--task regress: the target {name!r} has strings, such as {str(labels[0])!r}.")
+    such_as = f"the target {name!r} has strings, such as {str(labels[0])!r}"
+    refuse_if(task == "regress" and strings, f"--task regress: {such_as}.")
     classes = np.unique(labels)
     few = strings or (whole and len(classes) <= MOST_CLASSES)
     found.classify = task == "classify" or (task == "auto" and few)
-    if found.classify and len(classes) == 1:
-        raise UserError(f"{target} is {str(classes[0])!r} in every row: two classes are needed.")
+    one = found.classify and len(classes) == 1
+    refuse_if(one, f"{target} is {str(classes[0])!r} in every row: two classes are needed.")
     found.y = labels if found.classify else labels.astype(np.float64)
     infinite = np.zeros(1, dtype=bool) if found.classify else ~np.isfinite(found.y)
     if infinite.any():
-        raise UserError(f"{target} is infinite in {table.place(int(infinite.argmax()))}: correct it.")
+        raise UserError(
+            f"{target} is infinite in {place_of(table, int(infinite.argmax()))}: correct it."
+        )
 
 
 def missing_targets(values: np.ndarray) -> np.ndarray:
     """Where there is none; in text that is an empty string."""
-    missing = missing_in(values)
+    import pandas as pd
+
+    missing = pd.isna(values)
     return missing | (values == "") if values.dtype.kind == "O" else missing
 
 
@@ -270,18 +287,17 @@ def front_steps(found: TrainingData, scale: bool, impute: bool) -> list[tuple[st
     rows = found.sample.rows
     columns = getattr(rows, "columns", range(rows.shape[1]))
     numbers = [name for name in columns if name not in found.categories]
-    parts: list[tuple[str, Any, list[Any]]] = []
-    if numbers:
-        fill = [("impute", SimpleImputer(strategy="median"))] if impute else []
-        steps = [*fill, *([("scale", StandardScaler())] if scale else [])]
-        parts.append(("numbers", Pipeline(steps) if steps else "passthrough", numbers))
-    if found.categories:
-        fill = [("impute", SimpleImputer(strategy="most_frequent", missing_values=None))]
-        known = [sorted(strings) for strings in found.categories.values()]
-        encode = OneHotEncoder(categories=known, handle_unknown="ignore", sparse_output=False)
-        steps = [*(fill if impute else []), ("encode", encode)]
-        parts.append((CATEGORIES, Pipeline(steps), list(found.categories)))
-    step = ColumnTransformer(parts, verbose_feature_names_out=False, sparse_threshold=0.0).fit(rows)
+    median = [SimpleImputer(strategy="median")] if impute else []
+    for_numbers = [*median, *([StandardScaler()] if scale else [])]
+    frequent = [SimpleImputer(strategy="most_frequent", missing_values=None)] if impute else []
+    known = [sorted(strings) for strings in found.categories.values()]
+    encoder = OneHotEncoder(categories=known, handle_unknown="ignore", sparse_output=False)
+    parts = [
+        ("numbers", make_pipeline(*for_numbers) if for_numbers else "passthrough", numbers),
+        (CATEGORIES, make_pipeline(*frequent, encoder), list(found.categories)),
+    ]
+    used = [part for part in parts if part[-1]]
+    step = ColumnTransformer(used, verbose_feature_names_out=False, sparse_threshold=0.0).fit(rows)
     if numbers and scale:
         # Scales are those of the values that are there, in all rows and not in the sample only.
         scaler = copy(found.scaler)

@@ -1,5 +1,7 @@
 """The pass before the fit: its numbers are those of the whole table, its sample is random."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,10 +10,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.preprocessing import StandardScaler
 
-from modae.cli.applying import right_labels
-from modae.cli.errors import UserError
-from modae.cli.tables import TypedTable
-from modae.cli.training import Sample, TrainingData, as_labels, scale_ratio, set_target
+from modae.cli.console import UserError
+from modae.cli.predicting import right_labels
+from modae.cli.training_data import Sample, TrainingData, as_labels, scale_ratio, set_target
 from modae.ensembles.votes import stratified
 from modae.sources.opening import source_of
 from modae.sources.source import ColumnSelection
@@ -86,7 +87,7 @@ def test_scales_are_those_of_the_values_that_are_there():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.standard_normal((50, 3)) * [1, 20, 3], columns=["a", "b", "c"])
     frame.iloc[3, 0] = frame.iloc[40, 2] = np.nan
-    table = TypedTable("it", source_of(frame), dict.fromkeys("abc", "number"))
+    table = replace(source_of(frame), kinds=dict.fromkeys("abc", "number"))
     found = TrainingData(table, ColumnSelection(("a", "b", "c")), fills=True)
     expected = StandardScaler().fit(frame)
     np.testing.assert_allclose(found.scaler.mean_, expected.mean_)
@@ -121,7 +122,7 @@ def test_labels_are_whole_numbers_numbers_or_strings(values, labels):
 
 
 def with_target(values):
-    table = TypedTable("it", np.zeros((len(values), 1)), labels={"y": values})
+    table = replace(source_of(np.zeros((len(values), 1))), labels={"y": values})
     return TrainingData(table, ColumnSelection(target="y"), fills=False)
 
 

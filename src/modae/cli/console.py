@@ -1,0 +1,244 @@
+"""What people see of a command: progress while it works, a report at the end, or one line of an error.
+
+Every end has an exit code, and a traceback only if asked for.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+import textwrap
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import typer
+from rich.filesize import decimal
+
+from modae.utils.atomic import LITTER_PREFIX
+from modae.utils.text import bounded_loss, closeness, counted, percent
+
+#: Exit codes: a bug in modae, a mistake of the user, the disk or a missing package, Ctrl-C, and a reader
+#: that went away (the code that a shell gives to a program that the signal SIGPIPE ended).
+BUG, MISTAKE, ENVIRONMENT, INTERRUPTED, CLOSED = 1, 2, 3, 130, 141
+
+#: What writing fails with where there is no room.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+WIDTH = 80
+INDENT = 13
+
+#: A number of bytes that people can read.
+size = partial(decimal, precision=0)
+
+
+class Talk:
+    """What a command says: progress on stderr, and a report on stdout, or on stderr if data are there.
+
+    ``lines`` have a label in front, ``following`` is what to type next, ``data`` the same as both for
+    machines.
+    """
+
+    def __init__(
+        self, *, quiet: bool = False, as_json: bool = False, data_on_stdout: bool = False, **data: Any
+    ) -> None:
+        from rich.console import Console
+
+        self.quiet, self.as_json, self.data = quiet, as_json, data
+        self.lines: list[tuple[str, str]] = []
+        self.following: list[str] = []
+        self.errors = Console(stderr=True)
+        self.out = self.errors if data_on_stdout else Console()
+
+    def say(self, label: str, text: str, **data: Any) -> None:
+        """A line; ``data`` goes into the JSON object."""
+        self.lines.append((label, text))
+        self.data.update(data)
+
+    def note(self, *texts: str) -> None:
+        """Things to know, each said once."""
+        for text in texts:
+            if text not in self.data.setdefault("notes", []):
+                self.data["notes"].append(text)
+                self.lines.append(("note", text))
+
+    def next(self, *commands: str) -> None:
+        """Commands that make sense now."""
+        self.following += commands
+        self.data["next"] = self.following
+
+    @contextmanager
+    def stage(self, text: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+        """A function to call with the number of rows that were done; a bar, or one plain line."""
+        silent = self.quiet or self.as_json
+        if silent or not self.errors.is_terminal:
+            if not silent:
+                plain(self.errors, f"{text} ...")
+            yield lambda rows: None
+            return
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TimeElapsedColumn
+
+        words = ("{task.description}", BarColumn(30), "{task.completed:,} rows", TimeElapsedColumn())
+        with Progress(SpinnerColumn(), *words, console=self.errors, transient=True) as bar:
+            task = bar.add_task(text, total=total)
+            yield lambda rows: bar.advance(task, rows)
+
+    def show(self) -> None:
+        """The report as lines of at most 80 columns, or as one JSON object.
+
+        Text hangs in a column of its own; a row of a table, which begins with a space, is not wrapped.
+        """
+        if self.as_json:
+            sys.stdout.write(json.dumps(self.data) + "\n")
+        if self.as_json or self.quiet:
+            return
+        from rich.text import Text
+
+        def show_lines(label: str, lines: list[str], style: str = "") -> None:
+            for place, line in enumerate(lines):
+                head = Text(f"{'' if place else label:<{INDENT}}", style="bold")
+                self.out.print(head + Text(line, style=style), soft_wrap=True, highlight=False)
+
+        wrapper = textwrap.TextWrapper(WIDTH - INDENT, break_long_words=False, break_on_hyphens=False)
+        for label, text in self.lines:
+            lines: list[str] = []
+            for part in text.split("\n"):
+                lines += [part[1:]] if part[:1] in ("", " ") else wrapper.wrap(part)
+            show_lines(label, lines)
+        if self.following:
+            self.out.print()
+            show_lines("Next:", self.following, "cyan")
+
+
+def plain(console: Any, text: str) -> None:
+    """One line, however long: a path must not be cut, and brackets are no markup."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def say_scores(
+    score: float, baseline: float, classify: bool, text: str, talk: Talk, more: str = ""
+) -> None:
+    """How good an ensemble is, and plain PCA beside it."""
+    label, ours, plain = "fit", f"R2 {score:.3f}", f"R2 {baseline:.3f}"
+    if classify:
+        label, ours, plain = "accuracy", percent(score), percent(baseline)
+    talk.say(label, f"{ours} {text}: {plain}.{more}", score=score, baseline_score=baseline)
+
+
+def say_modules(model: dict[str, Any], talk: Talk) -> None:
+    """How many modules of what size, what votes on them, and how good they are among all possible ones.
+
+    The numbers are those in the header of a file.
+    """
+    if {"modules", "components"} <= set(model):
+        sizes = {name: model.get(name) for name in ("modules", "components", "diversity")}
+        text = f"{model['modules']} modules of {counted(model['components'], 'component')}"
+        text += "" if sizes["diversity"] is None else f", diversity {sizes['diversity']:g}"
+        text += f", a {model['member']} on each" if model.get("member") else ""
+        talk.say("model", f"{text}.", **sizes)
+    certificate = model.get("certificate")
+    if certificate:
+        fitted = SimpleNamespace(**{f"{name}_": value for name, value in certificate.items()})
+        numbers = {name: certificate[name] for name in ("loss", "lower_bound", "optimality_gap")}
+        loss, bound = bounded_loss(fitted)
+        text = f"loss {loss}, no modules reach less than {bound}: {closeness(fitted)}."
+        talk.say("certificate", text, **numbers)
+
+
+class UserError(Exception):
+    """Something that the user can put right: the message names the cause and the remedy in one line."""
+
+
+def refuse_if(wrong: object, text: str) -> None:
+    """Say what is wrong, if it is."""
+    if wrong:
+        raise UserError(text)
+
+
+def one_line(error: BaseException | str) -> str:
+    """A message without line breaks."""
+    return " ".join(str(error).split())
+
+
+@contextmanager
+def guard(typed: Mapping[str, Any]) -> Iterator[None]:
+    """Run a command with these options; what it raises becomes one line on stderr and an exit code."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (Exception, KeyboardInterrupt) as error:
+        code, text = _verdict(error, typed)
+        if typed["debug"] and code != CLOSED:
+            traceback.print_exc()
+        _tell(code, text, typed.get("as_json", False))
+        raise typer.Exit(code) from None
+
+
+def _verdict(error: BaseException, typed: Mapping[str, Any]) -> tuple[int, str]:
+    """The exit code for an error, and what to say.
+
+    A ValueError of the library, where there are data, is about them: the user's to put right.
+    """
+    from modae.files.archive import ModelFormatError
+
+    text = one_line(error)
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED, text or "Interrupted: nothing was written."
+    if isinstance(error, BrokenPipeError) or getattr(error, "errno", None) == errno.EPIPE:
+        return CLOSED, ""
+    if isinstance(error, (UserError, ModelFormatError)):
+        return MISTAKE, text
+    if isinstance(error, ValueError) and "data" in typed:
+        label = "standard input" if typed["data"] == "-" else typed["data"]
+        return MISTAKE, text if label in text else f"{label}: {text}"
+    if isinstance(error, ImportError):
+        return ENVIRONMENT, text if "pip install" in text else f'{text}: pip install "modae[cli]"'
+    if isinstance(error, MemoryError):
+        if type(error) is MemoryError and text:  # a sentence of the library, with its remedy
+            return ENVIRONMENT, text
+        what = f" ({text.rstrip('.')})" if text else ""
+        remedy = "close other programs, or give fewer columns."
+        return ENVIRONMENT, f"There is too little memory{what}: {remedy}"
+    if isinstance(error, OSError):
+        where = error.filename
+        # A full disk has no name of its own, and a temporary file has one that says nothing.
+        if error.errno in FULL or LITTER_PREFIX in str(where):
+            where = typed.get("out")
+        return ENVIRONMENT, f"{f'{where}: ' if where else ''}{error.strerror or text.rstrip('.')}."
+    advice = "Run again with --debug and report what it prints."
+    return BUG, f"this is a bug in modae: {type(error).__name__}: {text} {advice}"
+
+
+def _tell(code: int, text: str, as_json: bool) -> None:
+    if code == CLOSED:
+        # Python flushes stdout once more when it ends: let that go nowhere, silently.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return
+    print(f"modae: {text}", file=sys.stderr)
+    if as_json:
+        print(json.dumps({"error": text, "exit_code": code}))
+
+
+def run(app: Any, arguments: list[str] | None = None) -> int:
+    """Run the application; mistakes in the options are one line too."""
+    as_json = "--json" in (sys.argv[1:] if arguments is None else arguments)
+    try:
+        return int(app(arguments, standalone_mode=False, prog_name="modae") or 0)
+    except Exception as error:
+        kind: Any = error
+        if type(error).__name__ == "Abort":  # what becomes of Ctrl-C before a command begins
+            raise KeyboardInterrupt from None
+        if type(error).__name__ == "NoArgsIsHelpError":
+            kind.show()
+            return MISTAKE
+        if not hasattr(error, "format_message"):
+            raise
+        path = kind.ctx.command_path if getattr(error, "ctx", None) is not None else "modae"
+        text = one_line(kind.format_message()).rstrip(".")
+        _tell(MISTAKE, f"{text}; see '{path} --help'.", as_json)
+        return MISTAKE
