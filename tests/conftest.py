@@ -8,7 +8,7 @@ import pytest
 
 # scikit-learn's checks of array-API input run only with it.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
-# Small matrices, and two workers on the cores: threads that wait for each other take far longer than one.
+# Small matrices, and a worker for each core: threads that wait for each other take far longer than one.
 for pool in ("OPENBLAS", "OMP", "MKL"):
     os.environ.setdefault(f"{pool}_NUM_THREADS", "1")
 

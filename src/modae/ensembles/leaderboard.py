@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from modae.utils.arrays import Array
 from modae.utils.text import percent
 
 SIZE_NAMES = ("n_modules", "n_components", "diversity", "rotation", "scale", "family")
@@ -103,23 +102,6 @@ class Leaderboard(dict[str, np.ndarray]):
         gain = percent(self["difference"][place] - first["difference"])
         spread = percent(self["se_difference"][place])
         return f"{text} The same learner on all columns errs by {gain} ± {spread} more."
-
-
-def error_of(losses: Array, y: np.ndarray, weights: Array | None = None, *, classify: bool) -> float:
-    """Share of wrong labels; or 1 - R^2 from squared errors, of several targets together."""
-    mean = float(np.average(losses, weights=weights))
-    if classify:
-        return mean
-    spread = np.square(y - np.average(y, axis=0, weights=weights)).reshape(len(y), -1).sum(axis=1)
-    return mean / (float(np.average(spread, weights=weights)) or 1.0)
-
-
-def paired_difference(one: Array, other: Array, weights: Array | None = None) -> tuple[float, float]:
-    """Mean difference of losses on the same rows, and its standard error; a weight of 2 is two rows."""
-    weights = np.ones(len(one)) if weights is None else weights
-    mean = np.average(one - other, weights=weights)
-    spread = np.average((one - other - mean) ** 2, weights=weights)
-    return float(mean), float(np.sqrt(spread / max(weights.sum() - 1.0, 1.0)))
 
 
 def label(params: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import get_scorer
@@ -26,7 +26,6 @@ from modae.data.summary import DataSummary
 from modae.data.validation import take_rows
 from modae.ensembles.base import SIZES
 from modae.ensembles.families import AllColumns
-from modae.ensembles.leaderboard import error_of, paired_difference
 from modae.ensembles.members import module_features
 from modae.linear.model import Settings, encoders_in_axes
 from modae.utils.arrays import Array
@@ -139,6 +138,8 @@ class Trials:
         Of sizes with which one fit serves every candidate; or a frozen one.
     settings : Settings or None
         Those of the extractor, if candidates can work in principal scores.
+    classify : bool
+        Whether y are labels.
     scoring : as in ``GridSearchCV``
     n_jobs : int or None
     deadline : float or None
@@ -154,6 +155,7 @@ class Trials:
     weights: Array | None
     extractor: Any
     settings: Settings | None
+    classify: bool
     scoring: Any
     n_jobs: int | None
     deadline: float | None = None
@@ -205,11 +207,6 @@ class Trials:
         scores = [outcome.score for outcome in self.outcomes.get(candidate, {}).values()]
         mean = -float(np.mean(scores)) if scores else np.inf
         return np.inf if np.isnan(mean) else mean
-
-    @property
-    def classify(self) -> bool:
-        """Whether y are labels."""
-        return is_classifier(self.model)
 
     @property
     def tried(self) -> list[Candidate]:
@@ -374,3 +371,20 @@ def make_folds(
                 "leave rows of weight 0 out."
             )
     return folds
+
+
+def error_of(losses: Array, y: np.ndarray, weights: Array | None = None, *, classify: bool) -> float:
+    """Share of wrong labels; or 1 - R^2 from squared errors, of several targets together."""
+    mean = float(np.average(losses, weights=weights))
+    if classify:
+        return mean
+    spread = np.square(y - np.average(y, axis=0, weights=weights)).reshape(len(y), -1).sum(axis=1)
+    return mean / (float(np.average(spread, weights=weights)) or 1.0)
+
+
+def paired_difference(one: Array, other: Array, weights: Array | None = None) -> tuple[float, float]:
+    """Mean difference of losses on the same rows, and its standard error; a weight of 2 is two rows."""
+    weights = np.ones(len(one)) if weights is None else weights
+    mean = np.average(one - other, weights=weights)
+    spread = np.average((one - other - mean) ** 2, weights=weights)
+    return float(mean), float(np.sqrt(spread / max(weights.sum() - 1.0, 1.0)))

@@ -124,14 +124,16 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             if type(extractor) is LinearModularAutoencoder and not callable(self.scoring):
                 largest._check_parameters()
                 settings = largest._settings(rows.shape[1])
+        classify = self._task == "classification"
         trials = Trials(
             model=self._ensemble(self.extractor, None, seed),
-            folds=make_folds(self.cv, X, y, weights, groups, classes=self._task == "classification"),
+            folds=make_folds(self.cv, X, y, weights, groups, classes=classify),
             X=X if settings is None else rows,
             y=y,
             weights=weights,
             extractor=largest,
             settings=settings,
+            classify=classify,
             scoring=self.scoring,
             n_jobs=self.n_jobs,
             deadline=None if self.time_budget is None else start + float(self.time_budget),

@@ -27,8 +27,8 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from modae.data.validation import take_rows
 from modae.ensembles.base import require_in_memory
 from modae.ensembles.families import KERNEL_ROWS
-from modae.ensembles.leaderboard import Leaderboard, error_of, paired_difference
-from modae.ensembles.search import make_folds
+from modae.ensembles.leaderboard import Leaderboard
+from modae.ensembles.search import error_of, make_folds, paired_difference
 from modae.utils.parallel import run_parallel
 
 
