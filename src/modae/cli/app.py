@@ -47,7 +47,7 @@ SHARED = {
 
 #: What a value must be, for all commands that take it: a test, and the same in words.
 RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "modules": (lambda modules: modules >= 1, "at least 1 (10 is a good start)"),
+    "modules": (lambda modules: modules >= 1, "at least 1 (30 is a good start)"),
     "diversity": (lambda diversity: 0.0 <= diversity <= 1.0, "between 0 and 1"),
     "seed": (lambda seed: 0 <= seed < 2**32, "between 0 and 4294967295"),
     "jobs": (lambda jobs: jobs != 0, "a number of cores, or -1 for all"),
@@ -125,25 +125,27 @@ def modae(
 @_command(
     "fitting.fit_command",
     "tune",
-    "Fit with the diversity and size that predict best.",
+    "Fit what predicts best: several kinds of members, sizes and diversities are tried.",
     tune=True,
     diversity=None,
     no_check=False,
 )
-@_command("fitting.fit_command")
+@_command("fitting.fit_command", tune=False)
 def fit(
     data: Data,
     out: str = Option(..., "--out", "-o", metavar="MODEL", help="Where to save the model: NAME.modae."),
     target: Target = None,
-    modules: int = Option(10, metavar="M", help="How many modules."),
+    modules: int | None = Option(None, metavar="M", help="How many modules; 30 if not given."),
     components: str | None = Option(
         None, metavar="H", help="Components of each; to tune, a list such as 2,4,8."
     ),
     diversity: float | None = Option(
-        None, metavar="D", help="From 0 (all modules equal) to 1; 0.5 if not given."
+        None, metavar="D", help="From 0 (all modules equal) to 1; 0.8 if not given."
     ),
-    tune: bool = Option(False, "--tune", help="Choose the diversity: see modae tune."),
-    estimator: str = Option("knn", help="What predicts: knn, logistic, svm, tree, forest."),
+    tune: bool = False,
+    estimator: str | None = Option(
+        None, help="knn, logistic, svm, tree or forest; if not given, knn, and tune tries several."
+    ),
     task: str = Option("auto", help="auto, classify or regress."),
     scale: str = Option("auto", help="auto, standard or none; auto looks at the columns."),
     encode: bool = Option(False, "--encode", help="Make columns of strings into columns of 0 and 1."),

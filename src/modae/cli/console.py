@@ -121,13 +121,15 @@ def plain(console: Any, text: str) -> None:
 
 
 def say_scores(
-    score: float, baseline: float, classify: bool, text: str, talk: Talk, more: str = ""
+    score: float, other: float, name: str, classify: bool, n_folds: int | None, talk: Talk
 ) -> None:
-    """How good an ensemble is, and plain PCA beside it."""
-    label, ours, plain = "fit", f"R2 {score:.3f}", f"R2 {baseline:.3f}"
+    """How good an ensemble is, and what it was compared with."""
+    label, ours, theirs = "fit", f"R2 {score:.3f}", f"R2 {other:.3f}"
     if classify:
-        label, ours, plain = "accuracy", percent(score), percent(baseline)
-    talk.say(label, f"{ours} {text}: {plain}.{more}", score=score, baseline_score=baseline)
+        label, ours, theirs = "accuracy", percent(score), percent(other)
+    when = "when it was fitted" if n_folds is None else f"in {n_folds} folds"
+    facts = {"score": score, "baseline": name, "baseline_score": other}
+    talk.say(label, f"{ours} {when}; {name}: {theirs}.", **facts)
 
 
 def say_modules(model: dict[str, Any], talk: Talk) -> None:

@@ -19,7 +19,6 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 
 from modae.cli.console import Talk, UserError, plain, say_modules
-from modae.cli.fitting import say_tried
 from modae.cli.tables import check_output
 from modae.datasets import load_benchmark
 from modae.display import AllocationDisplay, DiversityPathDisplay, ReconstructionDisplay
@@ -68,7 +67,7 @@ def demo_command(options: Any, talk: Talk) -> None:
             name: 1.0 - float(model.fit(train, y_train).score(test, y_test))
             for name, model in models.items()
         }
-    say_tried(search, [10], N_TRAIN, N_TRAIN, talk)
+    say_path(search, talk)
     rows = [f"\n {name:<32}{percent(error):>6}" for name, error in errors.items()]
     talk.say("test", f"Wrong of the {N_TEST:,} that no model saw:{''.join(rows)}", errors=errors)
     best = search.best_estimator_
@@ -88,6 +87,18 @@ def demo_command(options: Any, talk: Talk) -> None:
     written = [str(out / name) for name in (*drawings, "report.html")]
     talk.say("written", "\n".join(f" {path}" for path in written), output=written)
     talk.say("", "The last is a page with a slider for diversity: open it in a browser.")
+
+
+def say_path(search: Any, talk: Talk) -> None:
+    """The errors of the vote and of one member at each diversity, and which was chosen."""
+    results, lines = search.cv_results_, [f" {'diversity':>9}  {'the vote':>9}  {'one member':>10}"]
+    for place, params in enumerate(results["params"]):
+        vote, member = (results[f"mean_{who}_error"][place] for who in ("ensemble", "individual"))
+        mark = "  <- chosen" if place == search.best_index_ else ""
+        diversity = f" {params['diversity']:>9.1f}"
+        lines.append(f"{diversity}  {percent(vote):>9}  {percent(member):>10}{mark}")
+    talk.say("tried", f"{len(lines) - 1} diversities on {search.n_splits_} folds. Wrong:")
+    talk.say("", "\n".join(lines))
 
 
 def reproduce_command(options: Any, talk: Talk) -> int:

@@ -1,4 +1,4 @@
-"""``modae fit`` and ``modae tune``: from a table to a model file, judged beside plain PCA."""
+"""``modae fit`` and ``modae tune``: from a table to a model file, judged beside other methods."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from warnings import catch_warnings
 import numpy as np
 from sklearn.base import clone
 from sklearn.decomposition import PCA
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from modae.cli.console import Talk, UserError, one_line, refuse_if, say_modules, say_scores, size
@@ -18,16 +18,22 @@ from modae.cli.tables import batch_rows, check_output
 from modae.cli.training_data import TrainingData, front_steps, read_training_data, scale_ratio
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.classifier_cv import ModularClassifierCV
+from modae.ensembles.leaderboard import Leaderboard
 from modae.ensembles.regressor import ModularRegressor
 from modae.ensembles.regressor_cv import ModularRegressorCV
 from modae.files.api import describe, save
 from modae.files.objects import NOTES
 from modae.linear.autoencoder import LinearModularAutoencoder
+from modae.linear.model import resolved_components
+from modae.metrics.comparison import compare, rivals
 from modae.sources.batches import open_batches
 from modae.utils.text import counted, listed, percent
 
 #: What a model file keeps of all that was said.
-KEPT = ("rows", "score", "baseline_score", "tuned_rows", "curve")
+KEPT = ("rows", "score", "baseline", "baseline_score", "tuned_rows")
+
+#: The tuned model among other methods.
+CHOSEN = "modae, as chosen"
 
 #: Ratio of two standard deviations from which on columns are standardised.
 TOO_DIFFERENT = 10.0
@@ -65,15 +71,18 @@ MEMBERS = {
 def fit_command(options: Any, talk: Talk) -> None:
     """Read, prepare, fit, judge, save, and say all of it."""
     sizes = check_options(options)
-    talk.data["command"] = "tune" if options.tune else "fit"
+    talk.data["command"] = options.command
     found = read_training_data(options, talk)
     prepare(found, options, talk)
     fewer = f"there are {found.width} columns: give fewer"
     refuse_if(sizes and sizes[-1] > found.width, f"--components {options.components}: {fewer}.")
     with catch_warnings(record=True, action="always") as caught:
-        model = unfitted(found, options, sizes)
-        if found.y is not None and (options.tune or not options.no_check):
-            model = cross_validated(model, found, options, sizes, talk)
+        if options.tune:
+            model = tuned(found, options, sizes, talk)
+        else:
+            model = unfitted(found, options, sizes)
+            if found.y is not None and not options.no_check:
+                cross_validate(model, found, options, talk)
         if not hasattr(model, "n_features_in_"):
             fit(model, found, talk)
     talk.note(*(one_line(str(each.message)) for each in caught))
@@ -93,31 +102,26 @@ def check_options(options: Any) -> list[int]:
     whole, typed = all(text.isdigit() and int(text) > 0 for text in sizes), options.components
     refuse_if(not whole, f"--components {typed}: give a whole number from 1 on, such as 5.")
     many = len(sizes) > 1 and not options.tune
-    refuse_if(many, f"--components {typed}: several sizes need --tune to choose from them.")
-    both = options.tune and options.diversity is not None
-    refuse_if(both, "--diversity and --tune: --tune chooses the diversity; leave one of them out.")
+    refuse_if(many, f"--components {typed}: several sizes are for modae tune, which chooses from them.")
     if options.target is None:
-        refuse_if(options.tune, "--tune needs --target: it finds what predicts that column best.")
-        for option, usual in (("task", "auto"), ("estimator", "knn")):
+        refuse_if(options.tune, "tune needs --target: it finds what predicts that column best.")
+        for option, usual in (("task", "auto"), ("estimator", None)):
             given = getattr(options, option) != usual
             refuse_if(given, f"--{option} is for predictions: name the column with --target.")
     return sorted({int(text) for text in sizes})
 
 
 def unfitted(found: TrainingData, options: Any, sizes: list[int]) -> Any:
-    """The modules, or the ensemble on them, before they are tuned and fitted."""
-    components = sizes[0] if sizes else max(1, min(10, found.width // 3))
-    diversity = 0.5 if options.diversity is None else options.diversity
-    extractor = LinearModularAutoencoder(options.modules, components, diversity)
+    """The modules, or the ensemble on them, before they are fitted; the defaults are the library's."""
+    given = {"n_modules": options.modules, "diversity": options.diversity}
+    given |= {"n_components": sizes[0]} if sizes else {}
+    extractor = LinearModularAutoencoder()
+    extractor.set_params(**{name: value for name, value in given.items() if value is not None})
     if found.y is None:
         return extractor.set_params(random_state=options.seed)
-    member = make_member(options.estimator, found.classify)
+    name = options.estimator or "knn"
+    member = make_member(name, found)
     ensemble: Any = ModularClassifier if found.classify else ModularRegressor
-    if not found.classify:
-        number, fewest = f"{options.target!r} is a number", getattr(member, "n_neighbors", 0)
-        refuse_if(options.tune, f"tuning needs classes, and {number}: use fit with --diversity.")
-        needs = f"--estimator {options.estimator} needs at least {fewest} rows, and there are"
-        refuse_if(found.n_rows < fewest, f"{needs} {found.n_rows}: add rows, or use --estimator tree.")
     return ensemble(extractor, member, n_jobs=options.jobs, random_state=options.seed)
 
 
@@ -149,14 +153,20 @@ def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
         what = f"a number from {found.y.min():g} to {found.y.max():g}"
         talk.say("target", f"{options.target}, {what}.", target=options.target, classes=None)
     ratio, ends = scale_ratio(found.scaler)
-    scale = options.scale == "standard" or (options.scale == "auto" and ratio > TOO_DIFFERENT)
-    if options.scale != "auto":
+    tried = options.tune and options.scale == "auto" and ratio > TOO_DIFFERENT
+    scale = options.scale == "standard" or (
+        options.scale == "auto" and ratio > TOO_DIFFERENT and not tried
+    )
+    if tried:
+        why = f"both ways are tried: the deviations of the columns differ {ratio:,.0f}-fold"
+    elif options.scale != "auto":
         why = "as asked" if scale else "as asked; columns count by their variance"
     elif not ends:
         why = "the columns do not vary"
     else:
         why = f"the deviations of the columns differ {ratio:,.0f}-fold{f' ({ends})' if scale else ''}"
-    talk.say("scaled", f"{'yes' if scale else 'no'}: {why}.", scaled=scale, scale_ratio=ratio)
+    answer = "" if tried else "yes: " if scale else "no: "
+    talk.say("scaled", f"{answer}{why}.", scaled=scale, scale_ratio=ratio)
     found.steps = front_steps(found, scale, options.impute)
     if found.categories:
         encoded = f"{counted(len(found.categories), 'column')} of strings"
@@ -185,19 +195,23 @@ def say_saved(told: dict[str, Any], model: Any, found: TrainingData, options: An
     talk.next(f"modae transform {out} NEW.csv -o features.parquet")
     if found.y is not None:
         talk.next(f"modae predict {out} NEW.csv -o predictions.csv")
-        if not options.tune and found.classify:
+        if not options.tune:
             talk.next(f"modae tune {data} --target {quote(options.target)} -o {out}{same}")
     if options.data != "-":
         talk.next(f"modae report {out} {data} -o report.html")
 
 
-def make_member(name: str, classify: bool) -> Any:
+def make_member(name: str, found: TrainingData) -> Any:
     """A new member for the ensemble."""
-    known = MEMBERS["classify" if classify else "regress"]
-    what = "classes" if classify else "numbers"
+    known = MEMBERS["classify" if found.classify else "regress"]
+    what = "classes" if found.classify else "numbers"
     refuse_if(name not in known, f"--estimator {name}: for {what} it must be one of {', '.join(known)}.")
     module, kind, params = known[name]
-    return getattr(import_module(module), kind)(**params)
+    member = getattr(import_module(module), kind)(**params)
+    fewest = 0 if found.classify else getattr(member, "n_neighbors", 0)
+    needs = f"--estimator {name} needs at least {fewest} rows, and there are {found.n_rows}"
+    refuse_if(found.n_rows < fewest, f"{needs}: add rows, or use --estimator tree.")
+    return member
 
 
 def make_splits(y: np.ndarray, classify: bool, seed: int) -> Any:
@@ -210,76 +224,84 @@ def make_splits(y: np.ndarray, classify: bool, seed: int) -> Any:
     return StratifiedKFold(n_folds, shuffle=True, random_state=seed) if n_folds > 1 else None
 
 
-def cross_validated(model: Any, found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> Any:
-    """The ensemble as it was, or tuned; how good it is beside plain PCA on the same folds is said.
-
-    A model that saw all rows while it was chosen comes back fitted.
-    """
-    X, y = found.some_rows(TUNED_ROWS if options.tune else JUDGED_ROWS, options.seed)
+def cross_validate(model: Any, found: TrainingData, options: Any, talk: Talk) -> None:
+    """Say how good the ensemble is beside plain PCA, on rows that it was not fitted to."""
+    X, y = found.some_rows(JUDGED_ROWS, options.seed)
     splits = make_splits(y, found.classify, options.seed)
-    if splits is None and not options.tune:
+    if splits is None:
         why = "a class has one row only" if found.classify else "there are too few rows"
         talk.note(f"Not cross-validated: {why}.")
-        return model
-    if splits is None:
+        return
+    n_folds = splits.get_n_splits()
+    most = max(1, min(X.shape[0] - X.shape[0] // n_folds - 1, X.shape[1]))  # of axes, in every fold
+    width = min(int(resolved_components(model.extractor.n_components, X.shape[1])), most)
+    plain = Pipeline([("pca", PCA(width, random_state=0)), ("member", clone(model.estimator))])
+    models = {"ensemble": clone(model).set_params(n_jobs=None), "plain": plain}
+    # Columns that do not vary have no shares of variance.
+    with talk.stage("Cross-validating"), np.errstate(invalid="ignore"):
+        table = compare(models, X, y, cv=splits, n_jobs=options.jobs)
+    scores = dict(zip(table["name"], map(float, table["score"]), strict=True))
+    name = f"plain PCA to {width} components and one {options.estimator or 'knn'}"
+    say_scores(scores["ensemble"], scores["plain"], name, found.classify, n_folds, talk)
+
+
+def tuned(found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> Any:
+    """The best of many candidates, said beside other methods; fitted, if it saw all rows."""
+    X, y = found.some_rows(TUNED_ROWS, options.seed)
+    splits = make_splits(y, found.classify, options.seed)
+    if splits is None and found.classify:
         labels, counts = np.unique(y, return_counts=True)
         rare = listed(labels[counts < 2])
         raise UserError(f"class {rare} of {options.target!r} has one row; tuning needs two.")
-    if options.tune and not sizes:  # an eighth, a quarter and a half of the columns: at most 5, 10, 20
-        width = X.shape[1]
-        sizes = sorted({max(1, min(most, width // part)) for part, most in ((8, 5), (4, 10), (2, 20))})
-    sizes = sizes or [model.extractor.n_components]
+    refuse_if(
+        splits is None, f"{counted(len(y), 'row')} are too few to tune: add rows, or use modae fit."
+    )
+    name = options.estimator
     search_class: Any = ModularClassifierCV if found.classify else ModularRegressorCV
     search = search_class(
-        model.extractor,
-        model.estimator,
-        diversities=None if options.tune else [model.extractor.diversity],
-        n_components=sizes,
+        estimator="auto" if name is None else {name: (make_member(name, found), {})},
+        n_modules=options.modules,
+        n_components=sizes or None,
         cv=splits,
-        scale=False,
+        scale="auto" if options.scale == "auto" else False,  # the steps do what was asked for
         n_jobs=options.jobs,
         random_state=options.seed,
     )
-    n_folds = splits.get_n_splits()
-    most = max(1, min(X.shape[0] - X.shape[0] // n_folds - 1, X.shape[1]))  # of axes, in every fold
-    plain = Pipeline([("pca", PCA(random_state=0)), ("member", clone(model.estimator))])
-    axes = {"pca__n_components": sorted({min(size, most) for size in sizes})}
-    baseline = GridSearchCV(plain, axes, cv=splits, refit=False, error_score="raise")
-    trying = f"Trying {11 * len(sizes)} candidates on {n_folds} folds"
-    with talk.stage(trying if options.tune else "Cross-validating"):
+    n_folds, n_rows = splits.get_n_splits(), X.shape[0]
+    with talk.stage(f"Trying candidates on {n_folds} folds"):
         search.fit(X, y)
-        with np.errstate(invalid="ignore"):  # columns that do not vary have no shares of variance
-            baseline.fit(X, y)
-    if options.tune:
-        say_tried(search, sizes, X.shape[0], found.n_rows, talk)
-        talk.data["tuned_rows"] = X.shape[0]
-    width = baseline.best_params_["pca__n_components"]
-    text = f"in {n_folds} folds; plain PCA to {width} components and one {options.estimator}"
-    chosen = " (Both were chosen by these folds, so both are a little optimistic.)"
-    both = float(search.best_score_), float(baseline.best_score_)
-    say_scores(*both, found.classify, text, talk, chosen if options.tune else "")
     best = search.best_estimator_
-    return best if X.shape[0] == found.n_rows else clone(best)
+    scaled = isinstance(best, Pipeline)
+    models = {CHOSEN: clone(best)}
+    models |= rivals("classification" if found.classify else "regression", *X.shape)
+    with talk.stage("Comparing it with other methods"), catch_warnings(action="ignore"):
+        others = compare(models, X, y, cv=splits, n_jobs=options.jobs)
+    some = "" if n_rows == found.n_rows else f", on {n_rows:,} of the {found.n_rows:,} rows"
+    n_tried = counted(len(search.cv_results_["params"]), "candidate")
+    talk.say("tried", f"{n_tried} on {n_folds} folds{some}; the best of each kind:", tuned_rows=n_rows)
+    talk.say("", indented(search.leaderboard_), leaderboard=as_rows(search.leaderboard_))
+    talk.say("chosen", search.summary(), chosen=search.best_params_)
+    talk.say("others", "the same folds; chosen by them, so its own error is a little optimistic:")
+    talk.say("", indented(others), others=as_rows(others))
+    rival = next(place for place, each in enumerate(others["name"]) if each != CHOSEN)
+    best_other = str(others["name"][rival])
+    score, other = float(search.best_score_), float(others["score"][rival])
+    say_scores(score, other, best_other, found.classify, n_folds, talk)
+    if scaled and n_rows < found.n_rows:
+        found.steps, best = front_steps(found, True, options.impute), best[-1]
+    elif scaled:
+        found.steps, best = [*found.steps, ("scale", best[0])], best[-1]
+    return best if n_rows == found.n_rows else clone(best)
 
 
-def say_tried(search: Any, sizes: list[int], n_rows: int, all_rows: int, talk: Talk) -> None:
-    """The errors of the vote and of one member at each diversity, and which was chosen."""
-    results, best = search.cv_results_, search.best_index_
-    params, scores = results["params"], results["mean_test_score"]
-    winner = params[best]
-    some = "" if n_rows == all_rows else f", on {n_rows:,} of the {all_rows:,} rows"
-    tried = f"11 diversities with {', '.join(map(str, sizes))} components, {search.n_splits_} folds"
-    curve, lines = [], [f" {'diversity':>9}  {'the vote':>9}  {'one member':>10}"]
-    for place, each in enumerate(params):
-        vote, member = (float(results[f"mean_{who}_error"][place]) for who in ("ensemble", "individual"))
-        diversity, size = float(each["diversity"]), int(each["n_components"])
-        curve.append({"diversity": diversity, "components": size, "error": vote, "member_error": member})
-        if size == winner["n_components"]:
-            mark = "  <- chosen" if place == best else ""
-            lines.append(f" {diversity:>9.1f}  {percent(vote):>9}  {percent(member):>10}{mark}")
-    talk.say("tried", f"{tried}{some}. Wrong:")
-    talk.say("", "\n".join(lines), curve=curve)
-    near = int(np.sum(scores >= scores[best] - results["se_test_score"][best]))
-    others = f"; {counted(near - 1, 'other')} within one standard error" if near > 1 else ""
-    chosen = f"diversity {winner['diversity']:g} with {counted(winner['n_components'], 'component')}"
-    talk.say("chosen", f"{chosen}: the fewest errors of {len(scores)} candidates{others}.")
+def indented(table: Leaderboard) -> str:
+    """Lines that are shown as they are."""
+    return "\n".join(f" {line}" for line in str(table).splitlines())
+
+
+def as_rows(table: Leaderboard) -> list[dict[str, Any]]:
+    """The same for JSON, a dict for each model."""
+    return [
+        dict(zip(table, row, strict=True))
+        for row in zip(*(table[n].tolist() for n in table), strict=True)
+    ]

@@ -173,8 +173,8 @@ def say_table(summary: dict[str, Any], talk: Talk) -> None:
     kind = "a number" if classes is None else f"{counted(len(classes), 'class')}: {listed(classes)}"
     talk.say("target", f"{target or 'without a name'}, {kind}.", target=target, classes=classes)
     if {"score", "baseline_score"} <= set(notes):
-        text = "when it was fitted; plain PCA and one member"
-        say_scores(notes["score"], notes["baseline_score"], classes is not None, text, talk)
+        both, other = (notes["score"], notes["baseline_score"]), notes.get("baseline", "plain PCA")
+        say_scores(*both, other, classes is not None, None, talk)
 
 
 def report_command(options: Any, talk: Talk) -> None:

@@ -25,9 +25,9 @@ class Leaderboard(dict[str, np.ndarray]):
     >>> columns = {"name": ["a", "b"], "error": [0.2, 0.1], "se": [0.01, 0.02], "score": [0.8, 0.9]}
     >>> columns |= {"difference": [0.1, 0.0], "se_difference": [0.02, 0.0], "size": [30, 4]}
     >>> print(Leaderboard.of(columns | {"fit_time": [1.0, 2.0], "predict_time": [0.1, 0.2]}))
-    model         error  behind the best    fit  predict  features
-    b      10.0% ± 2.0%                   2.0 s   0.20 s         4
-    a      20.0% ± 1.0%     10.0% ± 2.0%  1.0 s   0.10 s        30
+    model         error     behind it    fit  predict  features
+    b      10.0% ± 2.0%                2.0 s   0.20 s         4
+    a      20.0% ± 1.0%  10.0% ± 2.0%  1.0 s   0.10 s        30
     """
 
     @classmethod
@@ -57,7 +57,7 @@ class Leaderboard(dict[str, np.ndarray]):
         return cls.of({"name": np.array(list(best), dtype=object), **taken})
 
     def __str__(self) -> str:
-        rows = [("model", "error", "behind the best", "fit", "predict", "features")]
+        rows = [("model", "error", "behind it", "fit", "predict", "features")]
         for place, name in enumerate(self["name"]):
             error, se, behind, se_behind = (
                 percent(self[column][place]) for column in ("error", "se", "difference", "se_difference")
