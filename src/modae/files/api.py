@@ -6,12 +6,22 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from modae import __version__
-from modae.files.archive import ARRAYS, FORMAT, HEADER, MEMBER, ModelFormatError, opened, write_entries
+from modae.files.archive import (
+    ARRAYS,
+    FORMAT,
+    HEADER,
+    MEMBER,
+    ModelFormatError,
+    opened,
+    safetensors_parts,
+    write_entries,
+)
 from modae.utils.atomic import atomic_write
 
 # The classes of writing and reading are imported when they are needed: ``describe`` must stay light.
@@ -73,8 +83,6 @@ def save(estimator: Any, path: str | os.PathLike[str], *, resumable: bool = Fals
     >>> (again.transform(X) == model.transform(X)).all()
     np.True_
     """
-    from safetensors.numpy import save as to_bytes
-
     from modae.files.objects import Writer, summary_of
     from modae.files.rules import layout_for
 
@@ -97,8 +105,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, resumable: bool = Fals
         "objects": writer.objects,
     }
     text = json.dumps(header, allow_nan=False, separators=(",", ":"))
-    entries = {HEADER: text.encode(), ARRAYS: to_bytes(writer.arrays)}
-    entries |= {MEMBER.format(place): member for place, member in enumerate(writer.members)}
+    entries = {HEADER: [text.encode()], ARRAYS: safetensors_parts(writer.arrays)}
+    entries |= {MEMBER.format(place): [member] for place, member in enumerate(writer.members)}
     with atomic_write(Path(path).expanduser()) as file:
         write_entries(file, entries)
 
@@ -193,6 +201,7 @@ def _named(path: str | os.PathLike[str], written: dict[str, str] | None = None) 
         raise ModelFormatError(f"{os.fspath(path)}: {said}") from reason
 
 
+@cache
 def _versions() -> dict[str, str]:
     return {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
 

@@ -120,9 +120,9 @@ class Writer:
         # Columns that lie together stay so: sums in another order would differ in the last digit.
         turned = values.flags.f_contiguous and not values.flags.c_contiguous
         if place not in self._names:
-            native = values.astype(values.dtype.newbyteorder("="), copy=False)
+            little = values.astype(values.dtype.newbyteorder("<"), copy=False)
             self._names[place] = f"{len(self.arrays)}"
-            self.arrays[self._names[place]] = np.asarray(native.T if turned else native, order="C")
+            self.arrays[self._names[place]] = np.asarray(little.T if turned else little, order="C")
             self._alive.append(values)
         node = {"$": "array", "name": self._names[place]} | ({"turned": True} if turned else {})
         return node if values.flags.writeable else node | {"frozen": True}
