@@ -72,9 +72,9 @@ def write_entries(file: Any, entries: Mapping[str, Sequence[Any]]) -> None:
 def safetensors_parts(arrays: Mapping[str, Any]) -> list[Any]:
     """Little-endian arrays in C order as safetensors: a header, then the arrays themselves.
 
-    ``safetensors.numpy.save`` makes the same bytes, but copies all arrays twice on the way.
+    ``safetensors.numpy.save`` gives one piece of bytes, and copies all arrays twice on the way there.
     """
-    # By falling size of a number, as safetensors does, so that each begins at a multiple of its size.
+    # By falling size of a number, so that each array begins at a multiple of it.
     ordered = sorted(arrays.items(), key=lambda item: (-item[1].itemsize, item[0]))
     header, end = {}, 0
     for name, values in ordered:
