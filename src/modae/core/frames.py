@@ -112,23 +112,13 @@ def frames_with_mean_projector(
     if units > n_axes - units:
         # Orthogonal complements: fewer unknowns, and the equations stay independent.
         others, n_iter = frames_with_mean_projector(1.0 - shares, n_axes - units, n_modules, rng)
-        return _complements(others), n_iter
-    frames = _random_frames(shares, units, n_modules, rng)
+        return np.linalg.qr(others, mode="complete")[0][:, :, n_axes - units :], n_iter
+    # Random frames whose mean projector is roughly the target.
+    gaussian = rng.standard_normal((n_modules, n_axes, units))
+    frames = np.linalg.qr(gaussian * np.sqrt(shares / (1.0 - shares))[:, None])[0]
     if n_axes > n_modules * units:
         return frames, 0  # the target has more axes than M*h directions can span
     return _newton(frames, np.sqrt(n_modules * shares)[:, None])
-
-
-def _random_frames(shares: Array, units: int, n_modules: int, rng: np.random.Generator) -> Array:
-    """Random frames whose mean projector is roughly the target."""
-    gaussian = rng.standard_normal((n_modules, len(shares), units))
-    return np.linalg.qr(gaussian * np.sqrt(shares / (1.0 - shares))[:, None])[0]
-
-
-def _complements(frames: Array) -> Array:
-    """Orthonormal bases of the orthogonal complements."""
-    units = frames.shape[2]
-    return np.linalg.qr(frames, mode="complete")[0][:, :, units:]
 
 
 def _newton(frames: Array, root: Array) -> tuple[Array, int]:

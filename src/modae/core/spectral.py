@@ -14,7 +14,6 @@ subspace of :math:`Q_i`, so L-BFGS runs without constraints, with the gradient
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -53,54 +52,31 @@ def solve_spectral(
     ('attained', [0.543, 0.311, 0.146])
     """
     subspaces = module_subspaces(problem.allocation, problem.n_modules, rng)
-    found = BestModules(subspaces.frames, *_encode(problem, subspaces.frames), subspaces.n_iter)
-    history = [found.loss]
-    if 0.0 < problem.diversity < 1.0:
-        # Axes that no module uses stay unused in a descent: the second time noise sets them free.
-        for noise in (0.0, NOISE):
-            if problem.distance(found.loss) > tol:
-                found = _polished(problem, found, rng, noise, max_iter)
-                history.append(found.loss)
+    frames, n_iter, converged = subspaces.frames, subspaces.n_iter, True
+    encoders = best_encoders(frames, problem.diversity)
+    history = [problem.loss(frames, encoders)]  # measured, and not taken from the bound
+    # Axes that no module uses stay unused in a descent: the second time noise sets them free.
+    for noise in (0.0, NOISE) if 0.0 < problem.diversity < 1.0 else ():
+        if problem.distance(history[-1]) <= tol:
+            break
+        start = on_all_axes(frames, len(problem.eigenvalues))
+        start = perturbed(start, rng, noise) if noise else start
+        end = polish(start, problem.eigenvalues, problem.diversity, max_iter)
+        n_iter += end.n_iter
+        new_encoders = best_encoders(end.frames, problem.diversity)
+        loss = problem.loss(end.frames, new_encoders)
+        if loss < history[-1]:
+            frames, encoders, converged = end.frames, new_encoders, end.converged
+        history.append(min(loss, history[-1]))
     return conclude(
         problem,
-        found.frames,
-        found.encoders,
+        frames,
+        encoders,
         solver="spectral",
-        n_iter=found.n_iter,
-        converged=found.converged,
+        n_iter=n_iter,
+        converged=converged,
         loss_history=history,
     )
-
-
-class BestModules(NamedTuple):
-    """The best modules so far."""
-
-    frames: Array
-    encoders: Array
-    loss: float
-    n_iter: int
-    converged: bool = True
-
-
-def _polished(
-    problem: Problem, found: BestModules, rng: np.random.Generator, noise: float, max_iter: int
-) -> BestModules:
-    """The modules after descent on the loss itself, if that made them better."""
-    start = on_all_axes(found.frames, len(problem.eigenvalues))
-    if noise > 0.0:
-        start = perturbed(start, rng, noise)
-    end = polish(start, problem.eigenvalues, problem.diversity, max_iter)
-    n_iter = found.n_iter + end.n_iter
-    encoders, loss = _encode(problem, end.frames)
-    if loss < found.loss:
-        return BestModules(end.frames, encoders, loss, n_iter, end.converged)
-    return found._replace(n_iter=n_iter)
-
-
-def _encode(problem: Problem, frames: Array) -> tuple[Array, float]:
-    """Best encoders for these decoders, and the loss of both, measured and not taken from the bound."""
-    encoders = best_encoders(frames, problem.diversity)
-    return encoders, problem.loss(frames, encoders)
 
 
 @dataclass(frozen=True)
