@@ -228,18 +228,20 @@ def shifted_blocks(rows: Rows, shift: Array, unit: float = 1.0) -> Iterator[tupl
 
 
 def weighted_blocks(
-    rows: Rows, shift: Array, unit: float, weights: Array
+    rows: Rows, shift: Array, unit: float, weights: Array | None
 ) -> Iterator[tuple[Any, Array]]:
     """Blocks of ``roots * (rows - shift) / unit`` for the rows of positive weight, with the roots."""
+    if weights is None:
+        for cut, block in shifted_blocks(rows, shift, unit):
+            yield block, np.ones(cut.stop - cut.start)
+        return
     place, _ = place_and_values(rows)
     present = np.flatnonzero(weights)
     for cut in row_blocks(rows):
-        chosen = present[cut]
-        if not len(chosen):
-            return
-        roots = np.sqrt(weights[chosen])
-        ((_, block),) = shifted_blocks(rows[chosen], shift, unit)
-        yield block * place.send(roots[:, None], rows.dtype), roots
+        if len(chosen := present[cut]):
+            roots = np.sqrt(weights[chosen])
+            ((_, block),) = shifted_blocks(rows[chosen], shift, unit)
+            yield block * place.send(roots[:, None], rows.dtype), roots
 
 
 def centred_product(rows: Rows, mean: Array, matrix: Array) -> Any:

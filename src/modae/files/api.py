@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from functools import cache
-from importlib.metadata import version
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +14,9 @@ from modae.files.archive import (
     FORMAT,
     HEADER,
     MEMBER,
-    ModelFormatError,
     opened,
     safetensors_parts,
+    versions,
     write_entries,
 )
 from modae.utils.atomic import atomic_write
@@ -96,7 +93,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, resumable: bool = Fals
     header = {
         "format": FORMAT,
         "modae": __version__,
-        "libraries": _versions(),
+        "libraries": versions(),
         "class": type(estimator).__name__,
         "summary": summary_of(estimator),
         "arrays": len(writer.arrays),
@@ -150,10 +147,9 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     from modae.files.objects import Reader
 
     names = _names_of(trusted)
-    with _named(path), opened(path) as (archive, header):
+    with opened(path) as (archive, header):
         arrays, count = from_bytes(archive.read(ARRAYS)), len(archive.namelist()) - 2
         members = [archive.read(MEMBER.format(place)) for place in range(count)]
-    with _named(path, header.get("libraries") if members else None):
         return Reader(arrays, members, names).root(header)
 
 
@@ -171,7 +167,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
         columns, classes, sizes of the modules, the certificate), ``arrays`` (how many), ``bytes``,
         ``holds_rows`` and ``notes``. Only the header of the file is read.
     """
-    with _named(path), opened(path) as (_, header):
+    with opened(path) as (_, header):
         return {
             "class": str(header["class"]),
             "modae": str(header["modae"]),
@@ -182,28 +178,6 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
             "holds_rows": bool(header["holds_rows"]),
             "notes": [ROWS_NOTE] if header["holds_rows"] else [],
         }
-
-
-@contextmanager
-def _named(path: str | os.PathLike[str], written: dict[str, str] | None = None) -> Iterator[None]:
-    """One kind of error for every bad file, with its path; what is not the file's fault goes through."""
-    try:
-        yield
-    except (MemoryError, OSError, ImportError):
-        raise
-    except Exception as reason:
-        said = f"The file is damaged, or not one of modae ({type(reason).__name__}: {reason!s:.200})."
-        if isinstance(reason, ModelFormatError):
-            said = str(reason)
-        if isinstance(written, dict) and written != _versions():  # to which members are bound
-            listed = ", ".join(f"{name} {number}" for name, number in written.items())
-            said += f" It was written with {listed!s:.200}; with those versions it may load."
-        raise ModelFormatError(f"{os.fspath(path)}: {said}") from reason
-
-
-@cache
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
 
 
 def _names_of(trusted: Iterable[str | type]) -> frozenset[str]:

@@ -18,6 +18,8 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
@@ -94,16 +96,27 @@ def check_stored(archive: ZipFile) -> None:
         require(plain, f"{entry.filename} is compressed or encrypted, or outside of the file")
 
 
+@cache
+def versions() -> dict[str, str]:
+    """Of the libraries to whose classes members are bound."""
+    return {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
+
+
 @contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[tuple[ZipFile, dict[str, Any]]]:
-    """A file that is open, with its header; what is no file of this format is refused."""
-    with Path(path).expanduser().open("rb") as file:
-        start = file.read(8)
-        if not start.startswith(b"PK"):
-            looks = next(reason for form, reason in LOOKS_LIKE.items() if start.startswith(form))
-            reason = looks if start else "It is empty."
-            raise ModelFormatError(f"This is no file of modae. {reason}".strip())
-        try:
+    """A file that is open, with its header; what is no file of this format is refused.
+
+    Whatever goes wrong while it is open is one kind of error with the path in it, but for what is not
+    the fault of the file.
+    """
+    written = None
+    try:
+        with Path(path).expanduser().open("rb") as file:
+            start = file.read(8)
+            if not start.startswith(b"PK"):
+                looks = next(reason for form, reason in LOOKS_LIKE.items() if start.startswith(form))
+                reason = looks if start else "It is empty."
+                raise ModelFormatError(f"This is no file of modae. {reason}".strip())
             with ZipFile(file) as archive:
                 require(HEADER in archive.namelist(), "It is a zip archive that modae did not write.")
                 check_stored(archive)
@@ -119,8 +132,17 @@ def opened(path: str | os.PathLike[str]) -> Iterator[tuple[ZipFile, dict[str, An
                     f"The file was written by {age} modae (format {number}, this one reads {FORMAT}): "
                     f"{remedy}.",
                 )
+                written = header.get("libraries") if MEMBER.format(0) in archive.namelist() else None
                 yield archive, header
-        except (BadZipFile, EOFError, NotImplementedError) as reason:
-            raise ModelFormatError(
-                f"The file is truncated or damaged ({reason}). Copy or save it again."
-            ) from reason
+    except (MemoryError, OSError, ImportError):
+        raise
+    except Exception as reason:
+        said = f"The file is damaged, or not one of modae ({type(reason).__name__}: {reason!s:.200})."
+        if isinstance(reason, (BadZipFile, EOFError, NotImplementedError)):
+            said = f"The file is truncated or damaged ({reason}). Copy or save it again."
+        if isinstance(reason, ModelFormatError):
+            said = str(reason)
+        if isinstance(written, dict) and written != versions():
+            listed = ", ".join(f"{name} {number}" for name, number in written.items())
+            said += f" It was written with {listed!s:.200}; with those versions it may load."
+        raise ModelFormatError(f"{os.fspath(path)}: {said}") from reason
