@@ -23,7 +23,6 @@ operator product costs two small batched multiplications, and five steps are typ
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -42,16 +41,18 @@ MAX_PRODUCTS = 40
 STALL_STEPS, STALL_GAIN = 4, 0.9
 
 
-@dataclass(frozen=True)
-class Subspaces:
-    """Frames (M, K', H) in the K' principal axes that any module uses, and their Newton steps."""
+def module_subspaces(
+    allocation: Allocation, n_modules: int, rng: np.random.Generator
+) -> tuple[Array, int]:
+    """Frames whose mean projector is diag(shares), or comes close where none has it exactly.
 
-    frames: Array
-    n_iter: int
-
-
-def module_subspaces(allocation: Allocation, n_modules: int, rng: np.random.Generator) -> Subspaces:
-    """Frames whose mean projector is diag(shares), or comes close where none has it exactly."""
+    Returns
+    -------
+    frames : ndarray of shape (M, K', H)
+        In the K' principal axes that any module uses.
+    n_iter : int
+        Newton steps taken.
+    """
     n_components = sum(block.units for block in allocation.blocks)
     frames = np.zeros((n_modules, len(allocation.shares), n_components))
     column = n_iter = 0
@@ -61,7 +62,7 @@ def module_subspaces(allocation: Allocation, n_modules: int, rng: np.random.Gene
         column += block.units
         n_iter += steps
     used = np.count_nonzero(allocation.shares > PEEL)  # shares fall: the used axes come first
-    return Subspaces(frames[:, :used], n_iter)
+    return frames[:, :used], n_iter
 
 
 def mean_projector(frames: Array) -> Array:
@@ -126,7 +127,11 @@ def _newton(frames: Array, root: Array) -> tuple[Array, int]:
     n_modules = len(frames)
     frames, error = _measure(_orthonormal_rows(_side_by_side(frames) / root), root, n_modules)
     history = [error]
-    while error > TOLERANCE and len(history) <= MAX_STEPS and not _stalled(history):
+    while error > TOLERANCE and len(history) <= MAX_STEPS:
+        recent = history[-STALL_STEPS - 1 :]
+        stuck = [later > STALL_GAIN * earlier for earlier, later in pairwise(recent)]
+        if len(stuck) == STALL_STEPS and all(stuck):
+            break
         step, rows, frames = _newton_step(frames, root, error)
         for halving in range(MAX_HALVINGS):
             try:
@@ -141,12 +146,6 @@ def _newton(frames: Array, root: Array) -> tuple[Array, int]:
         frames, error = new_frames, new_error
         history.append(error)
     return np.linalg.qr(frames)[0], len(history) - 1
-
-
-def _stalled(history: list[float]) -> bool:
-    recent = history[-STALL_STEPS - 1 :]
-    stuck = [later > STALL_GAIN * earlier for earlier, later in pairwise(recent)]
-    return len(stuck) == STALL_STEPS and all(stuck)
 
 
 def _orthonormal_rows(rows: Array) -> Array:

@@ -51,8 +51,8 @@ def solve_spectral(
     >>> solution.attainment, solution.shares.round(3).tolist()
     ('attained', [0.543, 0.311, 0.146])
     """
-    subspaces = module_subspaces(problem.allocation, problem.n_modules, rng)
-    frames, n_iter, converged = subspaces.frames, subspaces.n_iter, True
+    frames, n_iter = module_subspaces(problem.allocation, problem.n_modules, rng)
+    converged = True
     encoders = best_encoders(frames, problem.diversity)
     history = [problem.loss(frames, encoders)]  # measured, and not taken from the bound
     # Axes that no module uses stay unused in a descent: the second time noise sets them free.

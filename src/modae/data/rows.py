@@ -124,11 +124,7 @@ class DeviceArray:
         if isinstance(rows, slice):
             return DeviceArray(self.values[rows, ...], self.place)
         indices: Indices = np.flatnonzero(rows) if rows.dtype == bool else rows
-        known = self.place.xp.__array_namespace_info__().dtypes(
-            kind="integral", device=self.place.device
-        )
-        dtype = np.int64 if "int64" in known else np.int32
-        there = self.place.xp.asarray(indices.astype(dtype), device=self.place.device)
+        there = self.place.xp.asarray(indices, device=self.place.device)
         return DeviceArray(self.place.xp.take(self.values, there, axis=0), self.place)
 
     def copy(self) -> Array:

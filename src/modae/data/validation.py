@@ -160,9 +160,9 @@ def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
             f"sample_weight must have one number for each of the {n_rows} rows of X, got shape "
             f"{weights.shape}."
         )
-    if not np.isfinite(weights).all() or (weights < 0.0).any():
-        bad = weights[~np.isfinite(weights) | (weights < 0.0)][0]
-        raise ValueError(f"sample_weight must be finite and not negative, got {bad}.")
+    bad = weights[~(np.isfinite(weights) & (weights >= 0.0))]
+    if len(bad):
+        raise ValueError(f"sample_weight must be finite and not negative, got {bad[0]}.")
     if not np.isfinite(weights.sum()):
         raise ValueError("sample_weight adds up to infinity: divide it, only ratios matter.")
     return weights

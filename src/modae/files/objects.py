@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from modae.files.archive import require
 from modae.files.rules import Layout, layout_for, layout_named
+from modae.utils.arrays import as_json
 
 Node: TypeAlias = Any
 Arrays: TypeAlias = dict[str, np.ndarray]
@@ -231,12 +232,12 @@ def summary_of(model: Any) -> dict[str, Any]:
     return {
         "steps": [[name, type(step).__name__] for name, step in steps],
         "fitted": fitted,
-        "n_features": _plain(getattr(first, "n_features_in_", None)),
+        "n_features": as_json(getattr(first, "n_features_in_", None), _plain),
         "feature_names": None if names is None else [str(name) for name in names],
         "predicts": hasattr(last, "predict"),
         "classes": None if classes is None else [str(label) for label in np.ravel(classes)],
-        "notes": _plain(notes) if isinstance(notes, dict) else {},
-        "model": _plain(model_summary(last)) if fitted else {},
+        "notes": as_json(notes, _plain) if isinstance(notes, dict) else {},
+        "model": as_json(model_summary(last), _plain) if fitted else {},
     }
 
 
@@ -261,21 +262,17 @@ def model_summary(model: Any) -> dict[str, Any]:
         return told
     if "estimators_" in held:
         told["member"] = type(held["estimators_"][0]).__name__
-    for name, path in layout.summary.items():
-        paths = {name: path} if isinstance(path, str) else path
-        values = {each: attrgetter(paths[each])(model) for each in paths}
-        told[name] = values[name] if isinstance(path, str) else values
-    return told
+    return told | _read(model, layout.summary)
+
+
+def _read(model: Any, path: Any) -> Any:
+    """What is at a path, or at each path of a dict."""
+    if isinstance(path, str):
+        return attrgetter(path)(model)
+    return {name: _read(model, each) for name, each in path.items()}
 
 
 def _plain(value: Any) -> Any:
-    """Plain JSON values for display; text for everything else, as for numbers that are not finite."""
-    if isinstance(value, dict):
-        return {str(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    plain = isinstance(value, (bool, int, str, NoneType)) or (
-        isinstance(value, float) and isfinite(value)
-    )
-    return value if plain else str(value)
+    """Text for what JSON has not, as for numbers that are not finite."""
+    finite = not isinstance(value, float) or isfinite(value)
+    return value if finite and isinstance(value, (bool, int, float, str, NoneType)) else str(value)

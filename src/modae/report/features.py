@@ -15,7 +15,7 @@ from modae.display.classes import feature_densities
 from modae.display.reconstruction import image_sides
 from modae.ensembles.members import module_features
 from modae.metrics import distance_correlation_matrix
-from modae.report.charts import Section, bars, chart, curves, line, matrix, module_names, section
+from modae.report.charts import Section, bars, chart, curves, matrix, module_names, section
 from modae.report.subject import Subject, most_frequent
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
@@ -180,7 +180,7 @@ def loss_section(subject: Subject) -> Section | None:
         f"module on average {percent(single)}."
         for diversity, both, single in zip(subject.diversities, mean, alone, strict=True)
     ]
-    lines = [line("the mean of all modules", mean), line("one module, on average", alone)]
+    lines = {"the mean of all modules": (mean, None), "one module, on average": (alone, None)}
     axis = {"y_label": "share of the variance lost", "unit": "%", "y_range": [0.0, 1.05 * top]}
     lost = curves("Variance that is lost", lines, mark=subject.start, summary=summary, **axis)
     text = (
@@ -285,7 +285,7 @@ def likeness_section(subject: Subject, n_jobs: int | None) -> Section | None:
             f"{format_number(one, digits=2)} between a module and the data."
             for diversity, two, one in zip(subject.diversities, *means, strict=True)
         ]
-        lines = [line("two modules", means[0]), line("one module and the data", means[1])]
+        lines = {"two modules": (means[0], None), "one module and the data": (means[1], None)}
         content = {"y_label": "distance correlation", "y_range": [0.0, 1.02], "summary": summary}
         charts.insert(0, curves("On average", lines, mark=subject.start, **content))
     text = (
