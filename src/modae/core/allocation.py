@@ -80,7 +80,8 @@ def allocate(eigenvalues: Array, n_modules: int, n_components: int, diversity: f
     rank = int(np.count_nonzero(eigenvalues))
     if diversity == 0.0 or n_modules == 1 or rank <= n_components:
         # Plain PCA: every module takes the first H axes.
-        blocks = [(Block(np.arange(n_components), n_components, np.inf), np.ones(n_components))]
+        top = Block(np.arange(n_components), n_components, np.inf)
+        blocks: list[tuple[Block, Array]] = [(top, np.ones(n_components))]
     else:
         blocks = _pooled_blocks(eigenvalues[:rank], n_modules, n_components, diversity)
     shares = np.zeros(len(eigenvalues))

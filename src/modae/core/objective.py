@@ -266,6 +266,9 @@ def conclude(
     encoders[:, :, eigenvalues == 0.0] = 0.0  # axes beyond the rank are arbitrary: encode nothing
     terms = problem.terms(decoders, encoders)
     loss = float(terms.ambiguity_loss(problem.diversity))
+    attainment = ATTAINED
+    if problem.gap(loss) > problem.closed:
+        attainment = NOT_ATTAINABLE if problem.is_unattainable else UNDECIDED
     shares = np.zeros(len(problem.eigenvalues))
     shares[:n_axes] = np.diag(mean_projector(decoders))
     return Solution(
@@ -277,15 +280,9 @@ def conclude(
         diversity_term=float(terms.diversity),
         lower_bound=problem.lower_bound,
         gap=problem.gap(loss),
-        attainment=_attainment(problem, loss),
+        attainment=attainment,
         loss_history=np.array([loss] if loss_history is None else loss_history),
         n_iter=max(n_iter, 1),
         converged=converged,
         solver=solver,
     )
-
-
-def _attainment(problem: Problem, loss: float) -> str:
-    if problem.gap(loss) <= problem.closed:
-        return ATTAINED
-    return NOT_ATTAINABLE if problem.is_unattainable else UNDECIDED

@@ -13,8 +13,6 @@ subspace of :math:`Q_i`, so L-BFGS runs without constraints, with the gradient
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.optimize import minimize
 
@@ -61,12 +59,12 @@ def solve_spectral(
             break
         start = on_all_axes(frames, len(problem.eigenvalues))
         start = perturbed(start, rng, noise) if noise else start
-        end = polish(start, problem.eigenvalues, problem.diversity, max_iter)
-        n_iter += end.n_iter
-        new_encoders = best_encoders(end.frames, problem.diversity)
-        loss = problem.loss(end.frames, new_encoders)
+        polished, steps, ended = polish(start, problem.eigenvalues, problem.diversity, max_iter)
+        n_iter += steps
+        new_encoders = best_encoders(polished, problem.diversity)
+        loss = problem.loss(polished, new_encoders)
         if loss < history[-1]:
-            frames, encoders, converged = end.frames, new_encoders, end.converged
+            frames, encoders, converged = polished, new_encoders, ended
         history.append(min(loss, history[-1]))
     return conclude(
         problem,
@@ -79,22 +77,22 @@ def solve_spectral(
     )
 
 
-@dataclass(frozen=True)
-class Polished:
-    """Frames (M, K, H) after descent, how many iterations it took, and whether it came to its end."""
-
-    frames: Array
-    n_iter: int
-    converged: bool
-
-
-def polish(frames: Array, eigenvalues: Array, diversity: float, max_iter: int = 2000) -> Polished:
+def polish(
+    frames: Array, eigenvalues: Array, diversity: float, max_iter: int = 2000
+) -> tuple[Array, int, bool]:
     """Frames with a smaller loss, for a diversity in (0, 1).
 
     Parameters
     ----------
     frames : ndarray of shape (M, K, H)
     eigenvalues : ndarray of shape (K,)
+
+    Returns
+    -------
+    frames : ndarray of shape (M, K, H)
+    n_iter : int
+    converged : bool
+        Whether the descent came to its end.
     """
     variances = eigenvalues / eigenvalues.sum()
     result = minimize(
@@ -112,7 +110,7 @@ def polish(frames: Array, eigenvalues: Array, diversity: float, max_iter: int = 
     )
     polished = np.linalg.qr(result.x.reshape(frames.shape))[0]
     # Status 1 is a limit reached. Status 2, a line search that finds nothing better, is an end too.
-    return Polished(polished, int(result.nit), converged=result.status != 1)
+    return polished, int(result.nit), result.status != 1
 
 
 def on_all_axes(frames: Array, n_axes: int) -> Array:

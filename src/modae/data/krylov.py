@@ -201,17 +201,13 @@ class BlockLanczos:
     ) -> None:
         self.times = times
         self.rng = rng
+        self.width = width
         self.size = 0
         self.n_products = 0
         self._vectors = np.empty((side, capacity), order="F")
         self._small = np.zeros((capacity, capacity))
         self._next: Array = np.linalg.qr(rng.standard_normal((side, width)))[0]
         self._coupling: Array = np.zeros((width, width))
-
-    @property
-    def width(self) -> int:
-        """Vectors in a block."""
-        return len(self._coupling)
 
     @property
     def is_full(self) -> bool:

@@ -158,33 +158,29 @@ def _moments(rows: Rows, weights: Array | None, shift: Array, unit: float) -> Mo
     weight = float(rows.shape[0] if weights is None else weights.sum())
     if weights is not None:
         weights = weights / weights.max()  # only ratios matter, and roots of these fit in a float32
-    offset, products = mean_products(rows, shift, unit, weights)
+    # Mean (D,) and mean product (D, D) of ``(rows - shift) / unit``, in float64.
+    if issparse(rows):
+        moved = shifted_sparse(rows, shift, unit)
+        weighted = moved.multiply(shares_of(weights, rows.shape[0])[:, None]).tocsr()
+        offset: Array = np.asarray(weighted.sum(axis=0)).ravel()
+        products: Array = (moved.T @ weighted).toarray()
+    else:
+        place, _ = place_and_values(rows)
+        # A block is multiplied in the precision of the rows, and blocks are added in float64.
+        parts = (
+            (place.in_double(column_sums(block, roots, place)), place.in_double(block.T @ block))
+            for block, roots in weighted_blocks(rows, shift, unit, weights)
+        )
+        total, sums = next(parts)
+        for block_total, block_sums in parts:
+            total += block_total
+            sums += block_sums
+        size = float(rows.shape[0] if weights is None else weights.sum())
+        offset, products = place.fetch(total) / size, place.fetch(sums)
+        products /= size
     products -= np.outer(offset, offset)
     start, cancelled = shift.astype(np.float64), float(offset @ offset)
     return Moments(weight, start, offset * unit, products, rows.dtype, unit, cancelled)
-
-
-def mean_products(rows: Rows, shift: Array, unit: float, weights: Array | None) -> tuple[Array, Array]:
-    """Mean (D,) and mean product (D, D) of ``(rows - shift) / unit``, in float64."""
-    if issparse(rows):
-        rows = shifted_sparse(rows, shift, unit)
-        weighted = rows.multiply(shares_of(weights, rows.shape[0])[:, None]).tocsr()
-        mean: Array = np.asarray(weighted.sum(axis=0)).ravel()
-        return mean, (rows.T @ weighted).toarray()
-    place, _ = place_and_values(rows)
-    weight = float(rows.shape[0] if weights is None else weights.sum())
-    # A block is multiplied in the precision of the rows, and blocks are added in float64.
-    parts = (
-        (place.in_double(column_sums(block, roots, place)), place.in_double(block.T @ block))
-        for block, roots in weighted_blocks(rows, shift, unit, weights)
-    )
-    total, products = next(parts)
-    for block_total, block_products in parts:
-        total += block_total
-        products += block_products
-    products = place.fetch(products)
-    products /= weight
-    return place.fetch(total) / weight, products
 
 
 def column_sums(block: Any, factors: Array, place: Place) -> Any:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from modae import __version__
-from modae.files.archive import (
-    ARRAYS,
-    FORMAT,
-    HEADER,
-    MEMBER,
-    opened,
-    safetensors_parts,
-    versions,
-    write_entries,
-)
+from modae.files.archive import ARRAYS, FORMAT, MEMBER, opened, versions, write_model
 from modae.utils.atomic import atomic_write
 
 # The classes of writing and reading are imported when they are needed: ``describe`` must stay light.
+
+# What ``describe`` takes from the header.
+DESCRIBED: dict[str, Callable[[Any], Any]] = {
+    "class": str, "modae": str, "libraries": dict, "summary": dict, "arrays": int, "holds_rows": bool,
+}  # fmt: skip
 
 ROWS_NOTE = (
     "This model contains rows of the training data (nearest neighbours, support vectors, or rows of an "
@@ -101,11 +96,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, resumable: bool = Fals
         "root": root,
         "objects": writer.objects,
     }
-    text = json.dumps(header, allow_nan=False, separators=(",", ":"))
-    entries = {HEADER: [text.encode()], ARRAYS: safetensors_parts(writer.arrays)}
-    entries |= {MEMBER.format(place): [member] for place, member in enumerate(writer.members)}
     with atomic_write(Path(path).expanduser()) as file:
-        write_entries(file, entries)
+        write_model(file, header, writer.arrays, writer.members)
 
 
 def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) -> Any:
@@ -168,16 +160,10 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
         ``holds_rows`` and ``notes``. Only the header of the file is read.
     """
     with opened(path) as (_, header):
-        return {
-            "class": str(header["class"]),
-            "modae": str(header["modae"]),
-            "libraries": dict(header["libraries"]),
-            "summary": dict(header["summary"]),
-            "arrays": int(header["arrays"]),
-            "bytes": Path(path).expanduser().stat().st_size,
-            "holds_rows": bool(header["holds_rows"]),
-            "notes": [ROWS_NOTE] if header["holds_rows"] else [],
-        }
+        told: dict[str, Any] = {name: kind(header[name]) for name, kind in DESCRIBED.items()}
+    told["bytes"] = Path(path).expanduser().stat().st_size
+    told["notes"] = [ROWS_NOTE] if told["holds_rows"] else []
+    return told
 
 
 def _names_of(trusted: Iterable[str | type]) -> frozenset[str]:

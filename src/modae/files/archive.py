@@ -71,6 +71,15 @@ def write_entries(file: Any, entries: Mapping[str, Sequence[Any]]) -> None:
                     target.write(part)
 
 
+def write_model(
+    file: Any, header: Mapping[str, Any], arrays: Mapping[str, Any], members: Sequence[bytes]
+) -> None:
+    """A whole file: header, arrays, members."""
+    text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
+    entries = {HEADER: [text], ARRAYS: safetensors_parts(arrays)}
+    write_entries(file, entries | {MEMBER.format(i): [each] for i, each in enumerate(members)})
+
+
 def safetensors_parts(arrays: Mapping[str, Any]) -> list[Any]:
     """Little-endian arrays in C order as safetensors: a header, then the arrays themselves.
 

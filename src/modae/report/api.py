@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from modae.metrics import redundancy
-from modae.report import features
 from modae.report.charts import Section
 from modae.report.errors import (
     BAGGING,
@@ -19,6 +18,15 @@ from modae.report.errors import (
     prediction_section,
     run_trials,
     why_no_trials,
+)
+from modae.report.features import (
+    allocation_section,
+    density_section,
+    explained_section,
+    likeness_section,
+    loss_section,
+    reconstruction_section,
+    resolved_shape,
 )
 from modae.report.page import render, require_plotly
 from modae.report.subject import Subject
@@ -139,7 +147,7 @@ def build(
     subject = Subject(
         model, X, y, diversities=diversities, n_samples=int(n_samples), random_state=random_state
     )
-    shape = features.resolved_shape(image_shape, subject)
+    shape = resolved_shape(image_shape, subject)
     trials = run_trials(subject, n_jobs, random_state)
     task = {"features": "features without labels"}.get(subject.parts.task, subject.parts.task)
     errors = "" if trials is None else "Errors come from cross-validation on these rows. "
@@ -170,13 +178,13 @@ def sections(
     """All sections that this model and these data have, most important first."""
     found = [
         None if trials is None else error_section(subject, trials),
-        features.allocation_section(subject),
-        features.reconstruction_section(subject, shape),
-        features.explained_section(subject, shape),
-        features.likeness_section(subject, n_jobs),
-        features.density_section(subject),
+        allocation_section(subject),
+        reconstruction_section(subject, shape),
+        explained_section(subject, shape),
+        likeness_section(subject, n_jobs),
+        density_section(subject),
         None if trials is None else prediction_section(trials),
-        features.loss_section(subject),
+        loss_section(subject),
     ]
     return [each for each in found if each is not None]
 
