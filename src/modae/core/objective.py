@@ -269,12 +269,10 @@ def conclude(
     attainment = ATTAINED
     if problem.gap(loss) > problem.closed:
         attainment = NOT_ATTAINABLE if problem.is_unattainable else UNDECIDED
-    shares = np.zeros(len(problem.eigenvalues))
-    shares[:n_axes] = np.diag(mean_projector(decoders))
     return Solution(
         decoders=decoders,
         encoders=encoders,
-        shares=shares,
+        shares=np.pad(np.diag(mean_projector(decoders)), (0, len(problem.eigenvalues) - n_axes)),
         loss=loss,
         reconstruction_error=float(terms.reconstruction),
         diversity_term=float(terms.diversity),

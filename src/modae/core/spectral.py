@@ -115,9 +115,7 @@ def polish(
 
 def on_all_axes(frames: Array, n_axes: int) -> Array:
     """The same frames with zeros for the axes they do not use."""
-    n_modules, used, width = frames.shape
-    padding = np.zeros((n_modules, n_axes - used, width))
-    return np.concatenate([frames, padding], axis=1)
+    return np.pad(frames, ((0, 0), (0, n_axes - frames.shape[1]), (0, 0)))
 
 
 def perturbed(frames: Array, rng: np.random.Generator, size: float) -> Array:

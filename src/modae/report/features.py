@@ -183,8 +183,7 @@ def loss_section(subject: Subject) -> Section | None:
     ]
     lines = {"the mean of all modules": (mean, None), "one module, on average": (alone, None)}
     axis: dict[str, Any] = {"y_label": "share of the variance lost", "y_range": [0.0, 1.05 * top]}
-    look: dict[str, Any] = {"unit": "%", "mark": subject.start, "summary": summary}
-    lost = curves("Variance that is lost", lines, **axis, **look)
+    lost = curves("Variance that is lost", lines, unit="%", mark=subject.start, summary=summary, **axis)
     text = (
         "Each module reconstructs the data from its few features. With diversity a single module loses "
         "more, and may overshoot (more than 100%), while the mean of all loses less: together they see "
