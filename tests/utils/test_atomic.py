@@ -37,6 +37,12 @@ def test_bytes(tmp_path):
     assert litter(tmp_path) == []
 
 
+def test_text_is_utf8_with_bare_newlines(tmp_path):
+    with atomic_write(str(tmp_path / "new"), "w") as file:
+        file.write("é\nλ\n")
+    assert (tmp_path / "new").read_bytes() == "é\nλ\n".encode()
+
+
 def test_readers_see_the_old_content_until_the_block_ends(old_file):
     with atomic_write(old_file) as file:
         file.write(b"new")
@@ -127,6 +133,12 @@ def test_only_regular_files_are_replaced(tmp_path):
 def test_a_missing_directory_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no directory .*nowhere"):
         atomic_write(tmp_path / "nowhere" / "file").__enter__()
+
+
+def test_other_modes_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="mode must be 'wb' or 'w', got 'a'"):
+        atomic_write(tmp_path / "file", "a").__enter__()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_two_writers_do_not_meet(old_file):

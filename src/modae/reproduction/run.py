@@ -172,8 +172,8 @@ class Setting:
 
     def save_text(self, name: str, text: str) -> None:
         """Write a file of text."""
-        with atomic_write(self.out / name) as file:
-            file.write(text.encode())
+        with atomic_write(self.out / name, "w") as file:
+            file.write(text)
 
     def save_json(self, name: str, content: Any) -> None:
         """Write numbers and strings."""

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
-from typing import IO
+from typing import IO, Any, Literal
 
 #: How the name of an unfinished file begins. After a crash such a file may be deleted by hand.
 LITTER_PREFIX = ".modae-"
 
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def atomic_write(path: str | os.PathLike[str], mode: Literal["wb", "w"] = "wb") -> Iterator[IO[Any]]:
     """Write a file so that every reader, at every moment, finds the old content or the new one.
 
     What the block writes goes to a temporary file in the same directory. When the block ends, that file
@@ -29,11 +29,13 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     ----------
     path : str or path-like
         Where the content shall be. Its directory must exist.
+    mode : {"wb", "w"}, default="wb"
+        Bytes, or text (UTF-8, lines that end in a bare newline on every system).
 
     Yields
     ------
     file : file object
-        Open for writing bytes. Leave it open: it is closed when the block ends.
+        Open for writing. Leave it open: it is closed when the block ends.
 
     Raises
     ------
@@ -49,11 +51,13 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     >>> from modae.utils.atomic import atomic_write
     >>> with TemporaryDirectory() as directory:
     ...     path = Path(directory) / "numbers.txt"
-    ...     with atomic_write(path) as file:
-    ...         _ = file.write(b"1 2 3")
+    ...     with atomic_write(path, "w") as file:
+    ...         _ = file.write("1 2 3")
     ...     path.read_text()
     '1 2 3'
     """
+    if mode not in ("wb", "w"):
+        raise ValueError(f"mode must be 'wb' or 'w', got {mode!r}.")
     target = Path(path).resolve()
     if not target.parent.is_dir():
         raise FileNotFoundError(
@@ -63,9 +67,10 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise FileExistsError(f"Cannot write {target}: it exists and is not a regular file.")
     old_permissions = target.stat().st_mode & 0o7777 if target.exists() else None
     temporary = target.with_name(f"{LITTER_PREFIX}{token_hex(8)}.tmp")
+    encoding, newline = ("utf-8", "\n") if mode == "w" else (None, None)
     try:
         # "x" refuses a file that exists, and leaves the permissions to the umask.
-        with temporary.open("xb") as file:
+        with temporary.open(mode.replace("w", "x"), encoding=encoding, newline=newline) as file:
             if old_permissions is not None:
                 temporary.chmod(old_permissions)  # before any content, which may be private
             yield file
