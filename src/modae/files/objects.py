@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from modae.files.archive import require
 from modae.files.rules import Layout, layout_for, layout_named
-from modae.utils.arrays import as_json
 
 Node: TypeAlias = Any
 Arrays: TypeAlias = dict[str, np.ndarray]
@@ -232,19 +231,21 @@ def summary_of(model: Any) -> dict[str, Any]:
     return {
         "steps": [[name, type(step).__name__] for name, step in steps],
         "fitted": fitted,
-        "n_features": as_json(getattr(first, "n_features_in_", None), _plain),
+        "n_features": _plain(getattr(first, "n_features_in_", None)),
         "feature_names": None if names is None else [str(name) for name in names],
         "predicts": hasattr(last, "predict"),
         "classes": None if classes is None else [str(label) for label in np.ravel(classes)],
-        "notes": as_json(notes, _plain) if isinstance(notes, dict) else {},
-        "model": as_json(model_summary(last), _plain) if fitted else {},
+        "notes": _plain(notes) if isinstance(notes, dict) else {},
+        "model": _plain(model_summary(last)) if fitted else {},
     }
 
 
 def _is_fitted(model: Any) -> bool:
+    layout = layout_for(type(model))
+    if layout is not None:
+        return any(name in vars(model) for name in layout.fields)
     with suppress(NotFittedError):
-        if isinstance(model, BaseEstimator):
-            check_is_fitted(model)
+        check_is_fitted(model)
         return True
     return False
 
@@ -271,6 +272,13 @@ def _read(model: Any, path: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Text for what JSON has not, as for numbers that are not finite."""
-    finite = not isinstance(value, float) or isfinite(value)
-    return value if finite and isinstance(value, (bool, int, float, str, NoneType)) else str(value)
+    """Plain JSON values for display; text for everything else, as for numbers that are not finite."""
+    if isinstance(value, dict):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    plain = isinstance(value, (bool, int, str, NoneType)) or (
+        isinstance(value, float) and isfinite(value)
+    )
+    return value if plain else str(value)

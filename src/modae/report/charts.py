@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from modae.utils.arrays import as_json
-
 Chart = dict[str, Any]
 Section = dict[str, Any]
 Named = dict[str, tuple[Any, Any]]
@@ -20,14 +18,20 @@ Named = dict[str, tuple[Any, Any]]
 
 def section(name: str, title: str, text: str, charts: Sequence[Chart]) -> Section:
     """Charts that belong together, under a heading and a few sentences."""
-    return {"id": name, "title": title, "text": text, "charts": as_json(list(charts), _plain)}
+    return {"id": name, "title": title, "text": text, "charts": [_plain(chart) for chart in charts]}
 
 
 def _plain(value: Any) -> Any:
-    """Numbers of six digits; what is not finite is missing.
+    """What JSON can hold: lists, and numbers of six digits; what is not finite is missing.
 
     The page shows four digits at most: with six, numbers that were rounded here are rounded right there.
     """
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(each) for each in value]
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, float):
         return float(f"{value:.6g}") if np.isfinite(value) else None
     return value
