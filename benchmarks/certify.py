@@ -102,7 +102,7 @@ def _restarted(problem: Problem, rng: np.random.Generator) -> float:
     shape = (problem.n_modules, len(problem.eigenvalues), problem.n_components)
     frames = np.linalg.qr(rng.standard_normal(shape))[0]
     if 0.0 < problem.diversity < 1.0:
-        frames = polish(frames, problem.eigenvalues, problem.diversity, max_iter=200).frames
+        frames = polish(frames, problem.eigenvalues, problem.diversity, max_iter=200)[0]
     return problem.loss(frames, best_encoders(frames, problem.diversity))
 
 

@@ -50,7 +50,7 @@ def entries_of(content: bytes) -> Entries:
 def zipped(entries: Entries) -> bytes:
     """A file with right checksums."""
     target = BytesIO()
-    write_entries(target, entries)
+    write_entries(target, {name: [content] for name, content in entries.items()})
     return target.getvalue()
 
 

@@ -18,7 +18,7 @@ def assert_orthonormal(frames, atol=1e-12):
 
 def subspaces_for(w, M, H, lam, seed=0):
     allocation = allocate(w, M, H, lam)
-    return allocation.shares, module_subspaces(allocation, M, np.random.default_rng(seed)).frames
+    return allocation.shares, module_subspaces(allocation, M, np.random.default_rng(seed))[0]
 
 
 def test_the_mean_projector_is_the_mean_of_the_projectors():
@@ -44,7 +44,7 @@ def test_smooth_spectra_get_the_shares_they_ask_for(M, H, lam, decay):
 @given(problems(max_modules=4, max_components=3), seeds)
 def test_frames_are_orthonormal_whether_or_not_the_shares_can_be_had(problem, seed):
     rng = np.random.default_rng(seed)
-    frames = module_subspaces(problem.allocation, problem.n_modules, rng).frames
+    frames = module_subspaces(problem.allocation, problem.n_modules, rng)[0]
     assert_orthonormal(frames, atol=1e-11)
     assert frames.shape[0] == problem.n_modules
     assert frames.shape[2] == problem.n_components
@@ -53,7 +53,7 @@ def test_frames_are_orthonormal_whether_or_not_the_shares_can_be_had(problem, se
 @metamorphic
 @given(problems(max_modules=2, max_components=5), seeds)
 def test_two_modules_get_their_shares_exactly(problem, seed):
-    frames = module_subspaces(problem.allocation, problem.n_modules, np.random.default_rng(seed)).frames
+    frames = module_subspaces(problem.allocation, problem.n_modules, np.random.default_rng(seed))[0]
     shares = problem.allocation.shares[: frames.shape[1]]
     np.testing.assert_allclose(mean_projector(frames), np.diag(shares), atol=1e-11)
 
@@ -61,7 +61,7 @@ def test_two_modules_get_their_shares_exactly(problem, seed):
 @metamorphic
 @given(problems(max_modules=6, max_components=1), seeds)
 def test_modules_of_one_component_get_their_shares(problem, seed):
-    frames = module_subspaces(problem.allocation, problem.n_modules, np.random.default_rng(seed)).frames
+    frames = module_subspaces(problem.allocation, problem.n_modules, np.random.default_rng(seed))[0]
     shares = problem.allocation.shares[: frames.shape[1]]
     np.testing.assert_allclose(mean_projector(frames), np.diag(shares), atol=1e-6)
 
@@ -78,7 +78,7 @@ def test_axes_shared_by_all_are_in_every_module_and_unused_ones_are_left_out():
 def test_blocks_are_direct_sums():
     blocks = (Block(np.array([0, 2, 3]), 1, 1.0), Block(np.array([1, 4, 5]), 1, 2.0))
     shares = np.array([0.6, 0.5, 0.3, 0.1, 0.3, 0.2])
-    frames = module_subspaces(Allocation(shares, blocks), 3, np.random.default_rng(0)).frames
+    frames = module_subspaces(Allocation(shares, blocks), 3, np.random.default_rng(0))[0]
     np.testing.assert_allclose(mean_projector(frames), np.diag(shares), atol=1e-6)
     for V in frames:
         assert not (V @ V.T)[np.ix_([0, 2, 3], [1, 4, 5])].any()
@@ -131,5 +131,5 @@ def test_the_seed_decides_the_frames():
 )
 def test_a_pair_of_axes_is_peeled_together(lam, second):
     allocation = allocate(np.array([1.0, float.fromhex(second)]), 2, 1, float.fromhex(lam))
-    frames = module_subspaces(allocation, 2, np.random.default_rng(0)).frames
+    frames = module_subspaces(allocation, 2, np.random.default_rng(0))[0]
     np.testing.assert_allclose(mean_projector(frames)[0, 0], allocation.shares[0], atol=1e-11)

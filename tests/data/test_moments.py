@@ -61,7 +61,9 @@ def test_single_precision_is_as_good_as_its_digits(ratio):
 
 def test_long_sums_of_single_precision_are_added_in_double():
     block = np.full((200_000, 1), 0.1, dtype=np.float32)
-    assert column_sums(block, HOST)[0] == pytest.approx(200_000 * float(np.float32(0.1)), rel=1e-12)
+    assert column_sums(block, np.ones(len(block)), HOST)[0] == pytest.approx(
+        200_000 * float(np.float32(0.1)), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e5])

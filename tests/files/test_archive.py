@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 import modae
 from files import parts
-from modae.files.archive import ARRAYS, FORMAT, HEADER
+from modae.files.archive import ARRAYS, FORMAT, HEADER, safetensors_parts
 
 MEMBER = "members/0.skops"
 
@@ -111,6 +111,18 @@ def test_arrays_of_every_kind(dtype, shape):
         assert found.flags.aligned
         assert found.flags.writeable
         np.testing.assert_array_equal(found, values, strict=True)
+
+
+def test_arrays_are_written_as_safetensors_reads_them():
+    kinds = ["?", "i2", "f8", "u1", "f4", "i8"]
+    arrays = {f"{place}": np.ones((3, place), dtype=kind) for place, kind in enumerate(kinds)}
+    arrays |= {"10": np.array(2.5), "11": np.arange(3.0)}
+    for some in (arrays, {}):
+        written = b"".join(memoryview(part).tobytes() for part in safetensors_parts(some))
+        read = load_arrays(written)
+        assert sorted(read) == sorted(some)
+        for name, values in some.items():
+            np.testing.assert_array_equal(read[name], values, strict=True)
 
 
 def test_neither_true_nor_false(tmp_path):

@@ -13,8 +13,7 @@ import pytest
 import modae
 from files import parts
 from files.make_golden import GOLDEN, facts_of
-from modae.files.api import _versions
-from modae.files.archive import FORMAT
+from modae.files.archive import FORMAT, versions
 
 FILES = sorted(GOLDEN.glob("*/*.modae"))
 
@@ -31,7 +30,7 @@ def golden(request):
 
 def _needs_other_versions(path):
     """Members of scikit-learn are bound to its version; a refusal for that reason says so."""
-    if modae.describe(path)["libraries"] == _versions():
+    if modae.describe(path)["libraries"] == versions():
         return False
     try:
         modae.load(path)

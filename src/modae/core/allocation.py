@@ -79,7 +79,9 @@ def allocate(eigenvalues: Array, n_modules: int, n_components: int, diversity: f
     """
     rank = int(np.count_nonzero(eigenvalues))
     if diversity == 0.0 or n_modules == 1 or rank <= n_components:
-        blocks = [_top_axes(n_components)]
+        # Plain PCA: every module takes the first H axes.
+        top = Block(np.arange(n_components), n_components, np.inf)
+        blocks: list[tuple[Block, Array]] = [(top, np.ones(n_components))]
     else:
         blocks = _pooled_blocks(eigenvalues[:rank], n_modules, n_components, diversity)
     shares = np.zeros(len(eigenvalues))
@@ -101,11 +103,6 @@ def lower_bound(eigenvalues: Array, shares: Array, diversity: float, total_varia
     return beyond + float(eigenvalues @ unexplained)
 
 
-def _top_axes(n_components: int) -> tuple[Block, Array]:
-    """Plain PCA: every module takes the first H axes."""
-    return Block(np.arange(n_components), n_components, np.inf), np.ones(n_components)
-
-
 def _pooled_blocks(
     eigenvalues: Array, n_modules: int, n_components: int, diversity: float
 ) -> list[tuple[Block, Array]]:
@@ -113,7 +110,8 @@ def _pooled_blocks(
     scales = np.sqrt(eigenvalues / eigenvalues[0])
     shells = _shells(len(eigenvalues), n_modules, n_components)
     whole = _fill(scales, np.arange(len(scales)), n_components, diversity)
-    if n_modules > 2 and _fits(whole[1], shells):
+    held = np.cumsum([whole[1][shell].sum() for shell in shells])  # shells 1..j hold at most j units
+    if n_modules > 2 and np.all(held <= np.arange(1, n_components + 1) + 1e-12):
         return [whole]  # at high diversity all shells share one level, and this saves the pooling
     blocks: list[tuple[Block, Array]] = []
     for shell in shells:
@@ -137,12 +135,6 @@ def _shells(n_axes: int, n_modules: int, n_components: int) -> list[Indices]:
         shells.append(np.concatenate([[j], tail]))
         end = start
     return shells
-
-
-def _fits(shares: Array, shells: list[Indices]) -> bool:
-    """Whether shells 1..j together hold at most j units, for every j."""
-    held = np.cumsum([shares[shell].sum() for shell in shells])
-    return bool(np.all(held <= np.arange(1, len(shells) + 1) + 1e-12))
 
 
 def _fill(scales: Array, axes: Indices, units: int, diversity: float) -> tuple[Block, Array]:

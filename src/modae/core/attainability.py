@@ -58,8 +58,7 @@ def _violates(shares: Array, units: int, n_modules: int) -> bool:
         return True
     if n_modules * units > LARGEST_SEARCH:
         return False
-    padded = np.zeros(n_modules * units)
-    padded[: len(shares)] = shares
+    padded = np.pad(shares, (0, n_modules * units - len(shares)))
     return any(largest_left_side(padded, n_modules, units, d) > d + MARGIN for d in range(1, units))
 
 

@@ -15,12 +15,17 @@ eigenvectors of :math:`\Phi` are inside; when K is the rank, the outside block o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from modae.core.objective import Problem, Solution, conclude, linear_terms
 from modae.utils.arrays import Array
+
+#: Decoders (M, D, H) and encoders (M, H, D).
+Modules: TypeAlias = tuple[Array, Array]
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class Descent:
 
 def random_modules(
     n_modules: int, n_features: int, n_components: int, rng: np.random.Generator
-) -> tuple[Array, Array]:
+) -> Modules:
     """Random decoders (M, D, H) and encoders (M, H, D) of moderate size."""
     shape = (n_modules, n_features, n_components)
     decoders = rng.standard_normal(shape) / np.sqrt(n_features)
@@ -68,15 +73,7 @@ def update_module(
     return A, B
 
 
-def backfit(
-    covariance: Array,
-    start: tuple[Array, Array],
-    diversity: float,
-    *,
-    max_iter: int = 1000,
-    min_decrease: float = 0.0,
-    target: float = -np.inf,
-) -> Descent:
+def backfit(covariance: Array, start: Modules, diversity: float, **limits: Any) -> Descent:
     """Algorithm 1 from given modules, until an epoch gains less than ``min_decrease``.
 
     Parameters
@@ -84,6 +81,44 @@ def backfit(
     covariance : ndarray of shape (D, D), or (D,) for a diagonal one
     start : (decoders, encoders) of shapes (M, D, H) and (M, H, D)
     diversity : float
+    **limits
+        When to stop, as in :func:`repeat`.
+    """
+
+    def epoch(modules: Modules, loss: float) -> tuple[Modules, float]:
+        decoders, encoders = (each.copy() for each in modules)
+        for module in range(len(decoders)):
+            decoders[module], encoders[module] = update_module(
+                decoders, encoders, module, covariance, diversity
+            )
+        return (decoders, encoders), mean_loss((decoders, encoders), covariance, diversity)
+
+    return repeat(epoch, start, mean_loss(start, covariance, diversity), **limits)
+
+
+def mean_loss(modules: Modules, covariance: Array, diversity: float) -> float:
+    """Loss of linear modules, averaged over data with this covariance."""
+    return float(linear_terms(*modules, covariance).ambiguity_loss(diversity))
+
+
+def repeat(
+    epoch: Callable[[Modules, float], tuple[Modules, float]],
+    modules: Modules,
+    loss: float,
+    *,
+    max_iter: int = 1000,
+    min_decrease: float = 0.0,
+    target: float = -np.inf,
+) -> Descent:
+    """Epochs from modules and their loss to better ones, until one of them gains too little.
+
+    Parameters
+    ----------
+    epoch : callable
+        From (modules, loss) to (modules, loss). If it makes the loss grow without limit, the descent
+        ends there, ``converged=False``.
+    modules, loss
+        The start.
     max_iter : int
         Most epochs.
     min_decrease : float
@@ -91,37 +126,41 @@ def backfit(
     target : float
         Stop as soon as the loss is at most this.
     """
-    decoders, encoders = (modules.copy() for modules in start)
-    losses = [float(linear_terms(decoders, encoders, covariance).ambiguity_loss(diversity))]
+    losses = [loss]
     for _ in range(max_iter):
-        for module in range(len(decoders)):
-            decoders[module], encoders[module] = update_module(
-                decoders, encoders, module, covariance, diversity
-            )
-        losses.append(float(linear_terms(decoders, encoders, covariance).ambiguity_loss(diversity)))
-        if losses[-1] <= target or losses[-2] - losses[-1] <= min_decrease:
-            return Descent(decoders, encoders, losses, converged=True)
-    return Descent(decoders, encoders, losses, converged=False)
+        modules, loss = epoch(modules, loss)
+        losses.append(loss)
+        if not loss <= 1e3 * abs(losses[0]):
+            break
+        if loss <= target or losses[-2] - loss <= min_decrease:
+            return Descent(*modules, losses, converged=True)
+    return Descent(*modules, losses, converged=False)
 
 
 def solve_backfitting(
     problem: Problem, rng: np.random.Generator, *, tol: float = 1e-9, max_iter: int = 1000
 ) -> Solution:
     """Algorithm 1 in principal axes, until an epoch gains less than ``tol`` of the variance."""
-    start = random_modules(problem.n_modules, len(problem.eigenvalues), problem.n_components, rng)
-    descent = backfit(
-        problem.eigenvalues,
-        start,
-        problem.diversity,
-        max_iter=max_iter,
-        min_decrease=tol * problem.total_variance,
-    )
-    return conclude_descent(problem, descent, "backfitting")
+    return solve_by_epochs(backfit, "backfitting", problem, rng, tol, max_iter)
 
 
-def conclude_descent(problem: Problem, descent: Descent, solver: str, scale: float = 1.0) -> Solution:
-    """The common result for an iterative method, whose losses are in units of ``scale``."""
-    beyond = problem.variance_beyond(len(problem.eigenvalues))
+def solve_by_epochs(
+    method: Callable[..., Descent],
+    solver: str,
+    problem: Problem,
+    rng: np.random.Generator,
+    tol: float,
+    max_iter: int,
+) -> Solution:
+    """An iterative method in principal axes, from random modules.
+
+    It runs in units of the variance, so that nothing over- or underflows.
+    """
+    total, n_axes = problem.total_variance or 1.0, len(problem.eigenvalues)
+    start = random_modules(problem.n_modules, n_axes, problem.n_components, rng)
+    limits = {"max_iter": max_iter, "min_decrease": tol}
+    descent = method(problem.eigenvalues / total, start, problem.diversity, **limits)
+    beyond = problem.variance_beyond(n_axes)
     return conclude(
         problem,
         descent.decoders,
@@ -129,5 +168,5 @@ def conclude_descent(problem: Problem, descent: Descent, solver: str, scale: flo
         solver=solver,
         n_iter=len(descent.losses) - 1,
         converged=descent.converged,
-        loss_history=[beyond + scale * loss for loss in descent.losses],
+        loss_history=[beyond + total * loss for loss in descent.losses],
     )

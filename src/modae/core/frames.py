@@ -23,13 +23,12 @@ operator product costs two small batched multiplications, and five steps are typ
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from modae.core.allocation import PEEL, Allocation, Block
-from modae.utils.arrays import Array, Indices
+from modae.utils.arrays import Array
 
 #: Stop at this Frobenius residual: the loss is second order in it.
 TOLERANCE = 1e-7
@@ -42,16 +41,18 @@ MAX_PRODUCTS = 40
 STALL_STEPS, STALL_GAIN = 4, 0.9
 
 
-@dataclass(frozen=True)
-class Subspaces:
-    """Frames (M, K', H) in the K' principal axes that any module uses, and their Newton steps."""
+def module_subspaces(
+    allocation: Allocation, n_modules: int, rng: np.random.Generator
+) -> tuple[Array, int]:
+    """Frames whose mean projector is diag(shares), or comes close where none has it exactly.
 
-    frames: Array
-    n_iter: int
-
-
-def module_subspaces(allocation: Allocation, n_modules: int, rng: np.random.Generator) -> Subspaces:
-    """Frames whose mean projector is diag(shares), or comes close where none has it exactly."""
+    Returns
+    -------
+    frames : ndarray of shape (M, K', H)
+        In the K' principal axes that any module uses.
+    n_iter : int
+        Newton steps taken.
+    """
     n_components = sum(block.units for block in allocation.blocks)
     frames = np.zeros((n_modules, len(allocation.shares), n_components))
     column = n_iter = 0
@@ -61,7 +62,7 @@ def module_subspaces(allocation: Allocation, n_modules: int, rng: np.random.Gene
         column += block.units
         n_iter += steps
     used = np.count_nonzero(allocation.shares > PEEL)  # shares fall: the used axes come first
-    return Subspaces(frames[:, :used], n_iter)
+    return frames[:, :used], n_iter
 
 
 def mean_projector(frames: Array) -> Array:
@@ -112,38 +113,37 @@ def frames_with_mean_projector(
     if units > n_axes - units:
         # Orthogonal complements: fewer unknowns, and the equations stay independent.
         others, n_iter = frames_with_mean_projector(1.0 - shares, n_axes - units, n_modules, rng)
-        return _complements(others), n_iter
-    frames = _random_frames(shares, units, n_modules, rng)
+        return np.linalg.qr(others, mode="complete")[0][:, :, n_axes - units :], n_iter
+    # Random frames whose mean projector is roughly the target.
+    gaussian = rng.standard_normal((n_modules, n_axes, units))
+    frames = np.linalg.qr(gaussian * np.sqrt(shares / (1.0 - shares))[:, None])[0]
     if n_axes > n_modules * units:
         return frames, 0  # the target has more axes than M*h directions can span
     return _newton(frames, np.sqrt(n_modules * shares)[:, None])
 
 
-def _random_frames(shares: Array, units: int, n_modules: int, rng: np.random.Generator) -> Array:
-    """Random frames whose mean projector is roughly the target."""
-    gaussian = rng.standard_normal((n_modules, len(shares), units))
-    return np.linalg.qr(gaussian * np.sqrt(shares / (1.0 - shares))[:, None])[0]
-
-
-def _complements(frames: Array) -> Array:
-    """Orthonormal bases of the orthogonal complements."""
-    units = frames.shape[2]
-    return np.linalg.qr(frames, mode="complete")[0][:, :, units:]
-
-
 def _newton(frames: Array, root: Array) -> tuple[Array, int]:
     """Newton steps on U, from the U nearest to the given frames; ``root`` is T^(1/2)."""
-    n_modules = len(frames)
-    frames, error = _measure(_orthonormal_rows(_side_by_side(frames) / root), root, n_modules)
+    n_modules, target = len(frames), root**2
+    frames, error = _measure(_side_by_side(frames) / root, root, n_modules)
     history = [error]
-    while error > TOLERANCE and len(history) <= MAX_STEPS and not _stalled(history):
-        step, rows, frames = _newton_step(frames, root, error)
+    while error > TOLERANCE and len(history) <= MAX_STEPS:
+        recent = history[-STALL_STEPS - 1 :]
+        stuck = [later > STALL_GAIN * earlier for earlier, later in pairwise(recent)]
+        if len(stuck) == STALL_STEPS and all(stuck):
+            break
+        # Rotated inside each module to suit the preconditioner.
+        stiffness, rotation = np.linalg.eigh(frames.mT @ (target * frames))
+        frames = frames @ rotation
+        multipliers = _conjugate_gradients(frames, stiffness, _defect(frames), error)
+        rows = _side_by_side(frames) / root
+        pulled = _side_by_side(frames @ multipliers) / root
+        step = target * pulled - (pulled @ rows.T) @ (target * rows)
         for halving in range(MAX_HALVINGS):
             try:
-                new_rows = _orthonormal_rows(rows + 0.5**halving * step)
+                new_frames, new_error = _measure(rows + 0.5**halving * step, root, n_modules)
             except np.linalg.LinAlgError:
                 continue  # so long a step that the rows drown in it
-            new_frames, new_error = _measure(new_rows, root, n_modules)
             if new_error < error:
                 break
         else:
@@ -153,39 +153,19 @@ def _newton(frames: Array, root: Array) -> tuple[Array, int]:
     return np.linalg.qr(frames)[0], len(history) - 1
 
 
-def _stalled(history: list[float]) -> bool:
-    recent = history[-STALL_STEPS - 1 :]
-    stuck = [later > STALL_GAIN * earlier for earlier, later in pairwise(recent)]
-    return len(stuck) == STALL_STEPS and all(stuck)
-
-
-def _orthonormal_rows(rows: Array) -> Array:
-    """Orthonormalise by Cholesky: steps are tangent, so the Gram matrix is the identity or more."""
-    lower = np.linalg.cholesky(rows @ rows.T)
-    return np.linalg.inv(lower) @ rows
-
-
 def _measure(rows: Array, root: Array, n_modules: int) -> tuple[Array, float]:
-    """Frames of U, and how far they are from orthonormal."""
-    frames = _apart(root * rows, n_modules)
+    """Frames of U, whose rows are made orthonormal first, and how far the frames are from orthonormal.
+
+    Cholesky is enough: steps are tangent, so the Gram matrix is the identity or more.
+    """
+    lower = np.linalg.cholesky(rows @ rows.T)
+    frames = _apart(root * (np.linalg.inv(lower) @ rows), n_modules)
     defect = _defect(frames)
     return frames, float(np.sqrt(np.vdot(defect, defect)))
 
 
 def _defect(frames: Array) -> Array:
     return np.eye(frames.shape[2]) - frames.mT @ frames
-
-
-def _newton_step(frames: Array, root: Array, error: float) -> tuple[Array, Array, Array]:
-    """The step for U, with U and the frames rotated inside each module to suit the preconditioner."""
-    target = root**2
-    stiffness, rotation = np.linalg.eigh(frames.mT @ (target * frames))
-    frames = frames @ rotation
-    multipliers = _conjugate_gradients(frames, stiffness, _defect(frames), error)
-    rows = _side_by_side(frames) / root
-    pulled = _side_by_side(frames @ multipliers) / root
-    step = target * pulled - (pulled @ rows.T) @ (target * rows)
-    return step, rows, frames
 
 
 def _conjugate_gradients(frames: Array, stiffness: Array, defect: Array, error: float) -> Array:
@@ -195,7 +175,11 @@ def _conjugate_gradients(frames: Array, stiffness: Array, defect: Array, error: 
     diagonal of the operator: a cruder one lets round-off grow to the size of the step.
     """
     pairs = stiffness[:, :, None] + stiffness[:, None, :]
-    diagonal = pairs - 2.0 * _own_sandwich(frames)
+    # <E, G_ii E G_ii> for each symmetric unit matrix E of each module.
+    own = frames.mT @ frames
+    lengths = np.diagonal(own, axis1=1, axis2=2)
+    off = own * (1.0 - np.eye(own.shape[1]))
+    diagonal = pairs - 2.0 * (lengths[:, :, None] * lengths[:, None, :] + off**2)
     diagonal = np.maximum(diagonal, 1e-6 * diagonal.max())  # it is 0 only in degenerate frames
     sandwich = _gram_sandwich(frames)
     solution = np.zeros_like(defect)
@@ -217,15 +201,6 @@ def _conjugate_gradients(frames: Array, stiffness: Array, defect: Array, error: 
         energy, previous = np.vdot(residual, preconditioned), energy
         direction = preconditioned + (energy / previous) * direction
     return solution
-
-
-def _own_sandwich(frames: Array) -> Array:
-    """<E, G_ii E G_ii> for each symmetric unit matrix E of each module: the diagonal of the sandwich."""
-    own = frames.mT @ frames
-    diagonal = np.diagonal(own, axis1=1, axis2=2)
-    products = diagonal[:, :, None] * diagonal[:, None, :]
-    off = own * (1.0 - np.eye(own.shape[1]))
-    return products + off**2
 
 
 def _gram_sandwich(frames: Array) -> Callable[[Array], Array]:
@@ -293,22 +268,13 @@ def canonical(decoders: Array, encoders: Array, eigenvalues: Array) -> tuple[Arr
     captured, rotation = np.linalg.eigh(decoders.mT @ (eigenvalues[:, None] * decoders))
     rotation = rotation[:, :, ::-1]
     decoders, encoders = decoders @ rotation, rotation.mT @ encoders
-    order = _by_code_variance(encoders, eigenvalues)
-    decoders = np.take_along_axis(decoders, order[:, None, :], axis=2)
-    encoders = np.take_along_axis(encoders, order[:, :, None], axis=1)
-    signs = _signs(decoders)
-    modules = np.argsort(-captured.sum(axis=1), kind="stable")
-    return (decoders * signs[:, None, :])[modules], (encoders * signs[:, :, None])[modules]
-
-
-def _by_code_variance(encoders: Array, eigenvalues: Array) -> Indices:
-    """Component order of each module; variances equal to six digits count as equal."""
     variances = (encoders**2) @ eigenvalues
     top = variances.max(axis=1, keepdims=True)
-    relative = np.round(variances / np.where(top > 0.0, top, 1.0), 6)
-    return np.argsort(-relative, axis=1, kind="stable")
-
-
-def _signs(decoders: Array) -> Array:
+    relative = np.round(variances / np.where(top > 0.0, top, 1.0), 6)  # six digits alike are a tie
+    order = np.argsort(-relative, axis=1, kind="stable")
+    decoders = np.take_along_axis(decoders, order[:, None, :], axis=2)
+    encoders = np.take_along_axis(encoders, order[:, :, None], axis=1)
     largest = np.abs(decoders).argmax(axis=1)[:, None, :]
-    return np.where(np.take_along_axis(decoders, largest, axis=1)[:, 0, :] < 0.0, -1.0, 1.0)
+    signs = np.where(np.take_along_axis(decoders, largest, axis=1)[:, 0, :] < 0.0, -1.0, 1.0)
+    modules = np.argsort(-captured.sum(axis=1), kind="stable")
+    return (decoders * signs[:, None, :])[modules], (encoders * signs[:, :, None])[modules]

@@ -266,26 +266,21 @@ def conclude(
     encoders[:, :, eigenvalues == 0.0] = 0.0  # axes beyond the rank are arbitrary: encode nothing
     terms = problem.terms(decoders, encoders)
     loss = float(terms.ambiguity_loss(problem.diversity))
-    shares = np.zeros(len(problem.eigenvalues))
-    shares[:n_axes] = np.diag(mean_projector(decoders))
+    attainment = ATTAINED
+    if problem.gap(loss) > problem.closed:
+        attainment = NOT_ATTAINABLE if problem.is_unattainable else UNDECIDED
     return Solution(
         decoders=decoders,
         encoders=encoders,
-        shares=shares,
+        shares=np.pad(np.diag(mean_projector(decoders)), (0, len(problem.eigenvalues) - n_axes)),
         loss=loss,
         reconstruction_error=float(terms.reconstruction),
         diversity_term=float(terms.diversity),
         lower_bound=problem.lower_bound,
         gap=problem.gap(loss),
-        attainment=_attainment(problem, loss),
+        attainment=attainment,
         loss_history=np.array([loss] if loss_history is None else loss_history),
         n_iter=max(n_iter, 1),
         converged=converged,
         solver=solver,
     )
-
-
-def _attainment(problem: Problem, loss: float) -> str:
-    if problem.gap(loss) <= problem.closed:
-        return ATTAINED
-    return NOT_ATTAINABLE if problem.is_unattainable else UNDECIDED

@@ -13,9 +13,6 @@ subspace of :math:`Q_i`, so L-BFGS runs without constraints, with the gradient
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
-
 import numpy as np
 from scipy.optimize import minimize
 
@@ -52,73 +49,50 @@ def solve_spectral(
     >>> solution.attainment, solution.shares.round(3).tolist()
     ('attained', [0.543, 0.311, 0.146])
     """
-    subspaces = module_subspaces(problem.allocation, problem.n_modules, rng)
-    found = BestModules(subspaces.frames, *_encode(problem, subspaces.frames), subspaces.n_iter)
-    history = [found.loss]
-    if 0.0 < problem.diversity < 1.0:
-        # Axes that no module uses stay unused in a descent: the second time noise sets them free.
-        for noise in (0.0, NOISE):
-            if problem.distance(found.loss) > tol:
-                found = _polished(problem, found, rng, noise, max_iter)
-                history.append(found.loss)
+    frames, n_iter = module_subspaces(problem.allocation, problem.n_modules, rng)
+    converged = True
+    encoders = best_encoders(frames, problem.diversity)
+    history = [problem.loss(frames, encoders)]  # measured, and not taken from the bound
+    # Axes that no module uses stay unused in a descent: the second time noise sets them free.
+    for noise in (0.0, NOISE) if 0.0 < problem.diversity < 1.0 else ():
+        if problem.distance(history[-1]) <= tol:
+            break
+        start = on_all_axes(frames, len(problem.eigenvalues))
+        start = perturbed(start, rng, noise) if noise else start
+        polished, steps, ended = polish(start, problem.eigenvalues, problem.diversity, max_iter)
+        n_iter += steps
+        new_encoders = best_encoders(polished, problem.diversity)
+        loss = problem.loss(polished, new_encoders)
+        if loss < history[-1]:
+            frames, encoders, converged = polished, new_encoders, ended
+        history.append(min(loss, history[-1]))
     return conclude(
         problem,
-        found.frames,
-        found.encoders,
+        frames,
+        encoders,
         solver="spectral",
-        n_iter=found.n_iter,
-        converged=found.converged,
+        n_iter=n_iter,
+        converged=converged,
         loss_history=history,
     )
 
 
-class BestModules(NamedTuple):
-    """The best modules so far."""
-
-    frames: Array
-    encoders: Array
-    loss: float
-    n_iter: int
-    converged: bool = True
-
-
-def _polished(
-    problem: Problem, found: BestModules, rng: np.random.Generator, noise: float, max_iter: int
-) -> BestModules:
-    """The modules after descent on the loss itself, if that made them better."""
-    start = on_all_axes(found.frames, len(problem.eigenvalues))
-    if noise > 0.0:
-        start = perturbed(start, rng, noise)
-    end = polish(start, problem.eigenvalues, problem.diversity, max_iter)
-    n_iter = found.n_iter + end.n_iter
-    encoders, loss = _encode(problem, end.frames)
-    if loss < found.loss:
-        return BestModules(end.frames, encoders, loss, n_iter, end.converged)
-    return found._replace(n_iter=n_iter)
-
-
-def _encode(problem: Problem, frames: Array) -> tuple[Array, float]:
-    """Best encoders for these decoders, and the loss of both, measured and not taken from the bound."""
-    encoders = best_encoders(frames, problem.diversity)
-    return encoders, problem.loss(frames, encoders)
-
-
-@dataclass(frozen=True)
-class Polished:
-    """Frames (M, K, H) after descent, how many iterations it took, and whether it came to its end."""
-
-    frames: Array
-    n_iter: int
-    converged: bool
-
-
-def polish(frames: Array, eigenvalues: Array, diversity: float, max_iter: int = 2000) -> Polished:
+def polish(
+    frames: Array, eigenvalues: Array, diversity: float, max_iter: int = 2000
+) -> tuple[Array, int, bool]:
     """Frames with a smaller loss, for a diversity in (0, 1).
 
     Parameters
     ----------
     frames : ndarray of shape (M, K, H)
     eigenvalues : ndarray of shape (K,)
+
+    Returns
+    -------
+    frames : ndarray of shape (M, K, H)
+    n_iter : int
+    converged : bool
+        Whether the descent came to its end.
     """
     variances = eigenvalues / eigenvalues.sum()
     result = minimize(
@@ -136,14 +110,12 @@ def polish(frames: Array, eigenvalues: Array, diversity: float, max_iter: int = 
     )
     polished = np.linalg.qr(result.x.reshape(frames.shape))[0]
     # Status 1 is a limit reached. Status 2, a line search that finds nothing better, is an end too.
-    return Polished(polished, int(result.nit), converged=result.status != 1)
+    return polished, int(result.nit), result.status != 1
 
 
 def on_all_axes(frames: Array, n_axes: int) -> Array:
     """The same frames with zeros for the axes they do not use."""
-    n_modules, used, width = frames.shape
-    padding = np.zeros((n_modules, n_axes - used, width))
-    return np.concatenate([frames, padding], axis=1)
+    return np.pad(frames, ((0, 0), (0, n_axes - frames.shape[1]), (0, 0)))
 
 
 def perturbed(frames: Array, rng: np.random.Generator, size: float) -> Array:

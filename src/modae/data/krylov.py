@@ -39,7 +39,7 @@ from joblib import effective_n_jobs
 from scipy.sparse import issparse
 
 from modae.data.moments import largest_spread, unit_of
-from modae.data.rows import Rows, centred_squares, mean_row, shifted_blocks
+from modae.data.rows import Rows, centred_product, centred_squares, mean_row, shifted_blocks
 from modae.data.spectrum import KeptRows, Spectrum, tidy
 from modae.utils.arrays import Array
 
@@ -201,17 +201,13 @@ class BlockLanczos:
     ) -> None:
         self.times = times
         self.rng = rng
+        self.width = width
         self.size = 0
         self.n_products = 0
         self._vectors = np.empty((side, capacity), order="F")
         self._small = np.zeros((capacity, capacity))
         self._next: Array = np.linalg.qr(rng.standard_normal((side, width)))[0]
         self._coupling: Array = np.zeros((width, width))
-
-    @property
-    def width(self) -> int:
-        """Vectors in a block."""
-        return len(self._coupling)
 
     @property
     def is_full(self) -> bool:
@@ -266,10 +262,8 @@ class BlockLanczos:
         as the block is wide. Another start finds more.
         """
         self.restart(ritz, count)
-        basis, block = self._vectors[:, :count], self.rng.standard_normal(self._next.shape)
-        for _ in range(2):
-            block = np.linalg.qr(block - basis @ (basis.T @ block))[0]
-        self._next, self._coupling = block, np.zeros_like(self._coupling)
+        _, self._next, _ = self._split(self.rng.standard_normal(self._next.shape))
+        self._coupling = np.zeros_like(self._coupling)
 
     def restart(self, ritz: Ritz, count: int) -> None:
         """Shrink the basis to its leading Ritz vectors. The next block stays: it holds all residuals."""
@@ -349,10 +343,10 @@ class CentredData:
 
     def _times(self, block: Array) -> Array:
         """Centred rows times a block (D, k)."""
-        right = self._as_rows(block)
         if issparse(self.rows):
-            return in_pieces(self.rows, right) - self.mean @ block
-        return np.concatenate([rows @ right for _, rows in shifted_blocks(self.rows, self.mean)])
+            return in_pieces(self.rows, self._as_rows(block)) - self.mean @ block
+        product: Array = centred_product(self.rows, self.mean, block)
+        return product
 
     def _adjoint_times(self, block: Array) -> Array:
         """The transpose of the centred rows times a block (n, k)."""

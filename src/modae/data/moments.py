@@ -23,7 +23,6 @@ from modae.data.rows import (
     place_and_values,
     sample_of,
     shares_of,
-    shifted_blocks,
     shifted_sparse,
     weighted_blocks,
 )
@@ -159,49 +158,39 @@ def _moments(rows: Rows, weights: Array | None, shift: Array, unit: float) -> Mo
     weight = float(rows.shape[0] if weights is None else weights.sum())
     if weights is not None:
         weights = weights / weights.max()  # only ratios matter, and roots of these fit in a float32
-    offset, products = mean_products(rows, shift, unit, weights)
+    # Mean (D,) and mean product (D, D) of ``(rows - shift) / unit``, in float64.
+    if issparse(rows):
+        moved = shifted_sparse(rows, shift, unit)
+        weighted = moved.multiply(shares_of(weights, rows.shape[0])[:, None]).tocsr()
+        offset: Array = np.asarray(weighted.sum(axis=0)).ravel()
+        products: Array = (moved.T @ weighted).toarray()
+    else:
+        place, _ = place_and_values(rows)
+        # A block is multiplied in the precision of the rows, and blocks are added in float64.
+        parts = (
+            (place.in_double(column_sums(block, roots, place)), place.in_double(block.T @ block))
+            for block, roots in weighted_blocks(rows, shift, unit, weights)
+        )
+        total, sums = next(parts)
+        for block_total, block_sums in parts:
+            total += block_total
+            sums += block_sums
+        size = float(rows.shape[0] if weights is None else weights.sum())
+        offset, products = place.fetch(total) / size, place.fetch(sums)
+        products /= size
     products -= np.outer(offset, offset)
     start, cancelled = shift.astype(np.float64), float(offset @ offset)
     return Moments(weight, start, offset * unit, products, rows.dtype, unit, cancelled)
 
 
-def mean_products(rows: Rows, shift: Array, unit: float, weights: Array | None) -> tuple[Array, Array]:
-    """Mean (D,) and mean product (D, D) of ``(rows - shift) / unit``, in float64."""
-    if issparse(rows):
-        rows = shifted_sparse(rows, shift, unit)
-        weighted = rows.multiply(shares_of(weights, rows.shape[0])[:, None]).tocsr()
-        mean: Array = np.asarray(weighted.sum(axis=0)).ravel()
-        return mean, (rows.T @ weighted).toarray()
-    place, _ = place_and_values(rows)
-    weight = float(rows.shape[0] if weights is None else weights.sum())
-    if weights is None:
-        blocks = ((column_sums(block, place), block) for _, block in shifted_blocks(rows, shift, unit))
-    else:
-        blocks = (
-            (place.send(roots, place.precise) @ place.cast(block, place.precise), block)
-            for block, roots in weighted_blocks(rows, shift, unit, weights)
-        )
-    # A block is multiplied in the precision of the rows, and blocks are added in float64.
-    parts = ((place.in_double(sums), place.in_double(block.T @ block)) for sums, block in blocks)
-    total, products = next(parts)
-    for block_total, block_products in parts:
-        total += block_total
-        products += block_products
-    products = place.fetch(products)
-    products /= weight
-    return place.fetch(total) / weight, products
-
-
-def column_sums(block: Any, place: Place) -> Any:
-    """Column sums in the best precision. BLAS adds few rows at a time in their own, and quickly."""
+def column_sums(block: Any, factors: Array, place: Place) -> Any:
+    """``factors @ block`` in the best precision. BLAS adds few rows at a time in their own, and fast."""
     if place is not HOST:
-        return place.xp.sum(block, axis=0, dtype=getattr(place.xp, place.precise.name))
+        return place.send(factors, place.precise) @ place.cast(block, place.precise)
     height = len(block) if block.dtype == np.float64 else SUM_ROWS
-    ones = np.ones(height, block.dtype)
-    total: Array = np.zeros(block.shape[1])
+    factors, total = factors.astype(block.dtype), np.zeros(block.shape[1])
     for start in range(0, len(block), height):
-        part = block[start : start + height]
-        total += ones[: len(part)] @ part
+        total += factors[start : start + height] @ block[start : start + height]
     return total
 
 

@@ -61,7 +61,7 @@ class Place:
     device: Any
 
     def __str__(self) -> str:
-        return f"{self.xp.__name__.rpartition('.')[2]} on {self.device}"
+        return "numpy" if self is HOST else f"{self.xp.__name__.rpartition('.')[2]} on {self.device}"
 
     @cached_property
     def precise(self) -> Precision:
@@ -86,12 +86,15 @@ class Place:
         return self.fetch(values).astype(np.float64)
 
     def fetch(self, values: Any) -> Array:
-        """An array of the device, or of :meth:`in_double`, as NumPy; it may share memory."""
-        if isinstance(values, np.ndarray):
+        """An array of the device, or of :meth:`in_double`, as NumPy; it may share memory.
+
+        What is on the host stays as it is.
+        """
+        if self is HOST or isinstance(values, np.ndarray):
             return values
         from sklearn.utils._array_api import _convert_to_numpy
 
-        return _convert_to_numpy(without_gradient(values), self.xp)
+        return _convert_to_numpy(values.detach() if hasattr(values, "detach") else values, self.xp)
 
 
 HOST = Place(np, "cpu")
@@ -124,11 +127,8 @@ class DeviceArray:
         if isinstance(rows, slice):
             return DeviceArray(self.values[rows, ...], self.place)
         indices: Indices = np.flatnonzero(rows) if rows.dtype == bool else rows
-        known = self.place.xp.__array_namespace_info__().dtypes(
-            kind="integral", device=self.place.device
-        )
-        dtype = np.int64 if "int64" in known else np.int32
-        there = self.place.xp.asarray(indices.astype(dtype), device=self.place.device)
+        # Not every device has integers of 64 bits.
+        there = self.place.xp.asarray(indices.astype(np.int32), device=self.place.device)
         return DeviceArray(self.place.xp.take(self.values, there, axis=0), self.place)
 
     def copy(self) -> Array:
@@ -141,41 +141,34 @@ def place_and_values(rows: Any) -> tuple[Place, Any]:
     return (rows.place, rows.values) if isinstance(rows, DeviceArray) else (HOST, rows)
 
 
-def place_of(X: Any) -> Place | None:
-    """Namespace and device of X; None for NumPy and whatever becomes NumPy.
+def place_of(X: Any) -> Place:
+    """Namespace and device of X; the host for NumPy and whatever becomes NumPy.
 
     That is everything, unless ``sklearn.set_config(array_api_dispatch=True)``.
     """
     if not get_config()["array_api_dispatch"]:
-        return None
+        return HOST
     from sklearn.utils._array_api import get_namespace_and_device
 
     try:
         xp, is_array, device = get_namespace_and_device(X)
     except TypeError:  # no array of any namespace: validation says what is wrong with it
-        return None
-    if not is_array or xp.__name__.rpartition(".")[2] == "numpy":
-        return None
-    return Place(xp, device)
-
-
-def without_gradient(values: Any) -> Any:
-    """A tensor that is not part of a gradient: others cause warnings in validation, or are refused."""
-    return values.detach() if hasattr(values, "detach") else values
+        return HOST
+    is_numpy = not is_array or xp.__name__.rpartition(".")[2] == "numpy"
+    return HOST if is_numpy else Place(xp, device)
 
 
 def on_host(values: Any) -> Any:
     """The same values as NumPy, if they are an array of another namespace."""
     if isinstance(values, DeviceArray):
         return values.place.fetch(values.values)
-    place = place_of(values)
-    return values if place is None else place.fetch(values)
+    return place_of(values).fetch(values)
 
 
-def remember_place(estimator: BaseEstimator, place: Place | None) -> None:
-    """Keep in mind where the rows of a fit were."""
+def remember_place(estimator: BaseEstimator, place: Place) -> None:
+    """Keep in mind where the rows of a fit were, if that is not the host."""
     vars(estimator).pop(FIT_DEVICE, None)
-    if place is not None:
+    if place is not HOST:
         setattr(estimator, FIT_DEVICE, str(place))
 
 
@@ -190,10 +183,10 @@ def check_same_place(estimator: BaseEstimator, X: Any, method: str) -> None:
     if fitted is None or not get_config()["array_api_dispatch"]:
         return
     here = place_of(X)
-    if str(here or "numpy") != fitted:
+    if str(here) != fitted:
         raise ValueError(
             f"X of {type(estimator).__name__}.{method}() must use the same namespace and device as X of "
-            f"fit(), {fitted}, got {here or 'numpy'}: move X, or free the model from its place with "
+            f"fit(), {fitted}, got {here}: move X, or free the model from its place with "
             "sklearn.utils._array_api.move_estimator_to, or switch array_api_dispatch off."
         )
 
@@ -228,18 +221,20 @@ def shifted_blocks(rows: Rows, shift: Array, unit: float = 1.0) -> Iterator[tupl
 
 
 def weighted_blocks(
-    rows: Rows, shift: Array, unit: float, weights: Array
+    rows: Rows, shift: Array, unit: float, weights: Array | None
 ) -> Iterator[tuple[Any, Array]]:
     """Blocks of ``roots * (rows - shift) / unit`` for the rows of positive weight, with the roots."""
+    if weights is None:
+        for cut, block in shifted_blocks(rows, shift, unit):
+            yield block, np.ones(cut.stop - cut.start)
+        return
     place, _ = place_and_values(rows)
     present = np.flatnonzero(weights)
     for cut in row_blocks(rows):
-        chosen = present[cut]
-        if not len(chosen):
-            return
-        roots = np.sqrt(weights[chosen])
-        ((_, block),) = shifted_blocks(rows[chosen], shift, unit)
-        yield block * place.send(roots[:, None], rows.dtype), roots
+        if len(chosen := present[cut]):
+            roots = np.sqrt(weights[chosen])
+            ((_, block),) = shifted_blocks(rows[chosen], shift, unit)
+            yield block * place.send(roots[:, None], rows.dtype), roots
 
 
 def centred_product(rows: Rows, mean: Array, matrix: Array) -> Any:

@@ -91,9 +91,8 @@ class Spectrum:
     def leading(self, n_modules: int, n_components: int) -> Spectrum:
         """The axes that matter: min(M*H, rank), but H at least, to fill a module."""
         count = max(n_components, min(n_modules * n_components, self.rank))
-        eigenvalues = np.zeros(count)
-        eigenvalues[: len(self.eigenvalues)] = self.eigenvalues[:count]
-        axes = self.axes[:count]
+        axes, eigenvalues = self.axes[:count], self.eigenvalues[:count]
+        eigenvalues = np.pad(eigenvalues, (0, count - len(eigenvalues)))
         if len(axes) < count:  # a module needs more than there are: any that are orthogonal to them
             candidates = np.vstack([axes, np.eye(count, axes.shape[1])])
             others = np.linalg.qr(candidates.T)[0].T[len(axes) : count]

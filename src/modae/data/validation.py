@@ -22,16 +22,7 @@ from sklearn.utils import assert_all_finite, check_array, check_consistent_lengt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from modae.data.rows import (
-    HOST,
-    DeviceArray,
-    Place,
-    Rows,
-    on_host,
-    place_of,
-    remember_place,
-    without_gradient,
-)
+from modae.data.rows import HOST, DeviceArray, Place, Rows, on_host, place_of, remember_place
 from modae.utils.arrays import FLOAT64, Array
 
 FLOATS = (np.float64, np.float32)
@@ -64,17 +55,17 @@ def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bo
         X = _without_dates(X)
     place = place_of(X)
     X = plain_numbers(X, place)
-    if place is not None:
+    if place is not HOST:
         precise = not upcast or place.precise == FLOAT64
         if not precise or not getattr(get_tags(estimator), "array_api_support", False):
-            X, place = place.fetch(X), None
+            X, place = place.fetch(X), HOST
     with np.errstate(over="ignore", invalid="ignore"):  # huge numbers, whose sum is no number
         rows = validate_data(
             estimator, X, reset=reset, dtype=dtypes_of(place, upcast), accept_sparse="csr"
         )
     if reset:
         remember_place(estimator, place)
-    if place is not None:
+    if place is not HOST:
         return DeviceArray(rows, place)
     if issparse(rows) and not rows.has_canonical_format:
         rows = rows.copy()
@@ -94,42 +85,44 @@ def refuse_masked(name: str, values: Any) -> None:
 
 def _without_dates(X: Any) -> Any:
     """X in the byte order of this machine; dates are refused: they would be read as nanoseconds."""
+    dates = None
     if isinstance(X, np.ndarray):
         if X.dtype.kind in "mM":
-            raise ValueError(
-                f"X holds dates or durations ({X.dtype}), not numbers: convert them, for example to "
-                "days since a first date."
+            dates = f"holds dates or durations ({X.dtype})"
+        elif X.dtype.kind == "f" and not X.dtype.isnative:
+            X = X.astype(X.dtype.newbyteorder("="))
+    else:
+        frame = nw.from_native(X, pass_through=True)
+        if isinstance(frame, nw.LazyFrame):
+            package = type(X).__module__.partition(".")[0]
+            raise TypeError(
+                f"X must be in memory, got a lazy {type(X).__name__} of {package}: use X.collect()."
             )
-        foreign = X.dtype.kind == "f" and not X.dtype.isnative
-        return X.astype(X.dtype.newbyteorder("=")) if foreign else X
-    frame = nw.from_native(X, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        raise TypeError(
-            f"X must be in memory, got a lazy {type(X).__name__} of {type(X).__module__.split('.')[0]}: "
-            "use X.collect()."
+        schema = frame.schema if isinstance(frame, nw.DataFrame) else {}
+        for name in [name for name, dtype in schema.items() if dtype.is_temporal()][:1]:
+            dates = f"has dates or durations in column {name!r}"
+    if dates is not None:
+        raise ValueError(
+            f"X {dates}, not numbers: convert them, for example to days since a first date, or leave "
+            "them out."
         )
-    if isinstance(frame, nw.DataFrame):
-        dates = [name for name, dtype in frame.schema.items() if dtype.is_temporal()]
-        if dates:
-            raise ValueError(
-                f"X has dates or durations in column {dates[0]!r}, not numbers: convert them, for "
-                "example to days since a first date, or leave the column out."
-            )
     return X
 
 
-def plain_numbers(X: Any, place: Place | None) -> Any:
-    """X without a gradient; what validation would not see in other namespaces is refused here."""
+def plain_numbers(X: Any, place: Place) -> Any:
+    """X without a gradient, which causes warnings in validation.
+
+    What validation would not see in other namespaces is refused here.
+    """
     if "sparse" in str(getattr(X, "layout", "")):
         raise TypeError("X must be dense or a sparse matrix of scipy, got a sparse tensor: convert it.")
-    if place is not None and place.xp.isdtype(X.dtype, "complex floating"):
+    if place is not HOST and place.xp.isdtype(X.dtype, "complex floating"):
         raise ValueError("Complex data not supported: X must be real numbers.")
-    return without_gradient(X)
+    return X.detach() if hasattr(X, "detach") else X
 
 
-def dtypes_of(place: Place | None, upcast: bool = False) -> Any:
+def dtypes_of(place: Place, upcast: bool = False) -> Any:
     """Types of numbers that are kept as they are; others become the first."""
-    place = HOST if place is None else place
     dtypes = FLOATS[:1] if upcast else FLOATS
     return [getattr(place.xp, dtype.__name__) for dtype in dtypes if np.dtype(dtype) <= place.precise]
 
@@ -138,7 +131,7 @@ def codes_of(X: Any) -> Rows:
     """What ``transform`` returned, or something like it, as a dense float matrix."""
     place = place_of(X)
     codes = check_array(plain_numbers(X, place), dtype=dtypes_of(place))
-    return codes if place is None else DeviceArray(codes, place)
+    return codes if place is HOST else DeviceArray(codes, place)
 
 
 def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
@@ -160,9 +153,9 @@ def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
             f"sample_weight must have one number for each of the {n_rows} rows of X, got shape "
             f"{weights.shape}."
         )
-    if not np.isfinite(weights).all() or (weights < 0.0).any():
-        bad = weights[~np.isfinite(weights) | (weights < 0.0)][0]
-        raise ValueError(f"sample_weight must be finite and not negative, got {bad}.")
+    bad = weights[~(np.isfinite(weights) & (weights >= 0.0))]
+    if len(bad):
+        raise ValueError(f"sample_weight must be finite and not negative, got {bad[0]}.")
     if not np.isfinite(weights.sum()):
         raise ValueError("sample_weight adds up to infinity: divide it, only ratios matter.")
     return weights

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from importlib.metadata import version
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from modae import __version__
-from modae.files.archive import ARRAYS, FORMAT, HEADER, MEMBER, ModelFormatError, opened, write_entries
+from modae.files.archive import ARRAYS, FORMAT, MEMBER, opened, versions, write_model
 from modae.utils.atomic import atomic_write
 
 # The classes of writing and reading are imported when they are needed: ``describe`` must stay light.
+
+# What ``describe`` takes from the header.
+DESCRIBED: dict[str, Callable[[Any], Any]] = {
+    "class": str, "modae": str, "libraries": dict, "summary": dict, "arrays": int, "holds_rows": bool,
+}  # fmt: skip
 
 ROWS_NOTE = (
     "This model contains rows of the training data (nearest neighbours, support vectors, or rows of an "
@@ -73,8 +75,6 @@ def save(estimator: Any, path: str | os.PathLike[str], *, resumable: bool = Fals
     >>> (again.transform(X) == model.transform(X)).all()
     np.True_
     """
-    from safetensors.numpy import save as to_bytes
-
     from modae.files.objects import Writer, summary_of
     from modae.files.rules import layout_for
 
@@ -88,7 +88,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, resumable: bool = Fals
     header = {
         "format": FORMAT,
         "modae": __version__,
-        "libraries": _versions(),
+        "libraries": versions(),
         "class": type(estimator).__name__,
         "summary": summary_of(estimator),
         "arrays": len(writer.arrays),
@@ -96,11 +96,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, resumable: bool = Fals
         "root": root,
         "objects": writer.objects,
     }
-    text = json.dumps(header, allow_nan=False, separators=(",", ":"))
-    entries = {HEADER: text.encode(), ARRAYS: to_bytes(writer.arrays)}
-    entries |= {MEMBER.format(place): member for place, member in enumerate(writer.members)}
     with atomic_write(Path(path).expanduser()) as file:
-        write_entries(file, entries)
+        write_model(file, header, writer.arrays, writer.members)
 
 
 def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) -> Any:
@@ -142,10 +139,9 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     from modae.files.objects import Reader
 
     names = _names_of(trusted)
-    with _named(path), opened(path) as (archive, header):
+    with opened(path) as (archive, header):
         arrays, count = from_bytes(archive.read(ARRAYS)), len(archive.namelist()) - 2
         members = [archive.read(MEMBER.format(place)) for place in range(count)]
-    with _named(path, header.get("libraries") if members else None):
         return Reader(arrays, members, names).root(header)
 
 
@@ -163,38 +159,11 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
         columns, classes, sizes of the modules, the certificate), ``arrays`` (how many), ``bytes``,
         ``holds_rows`` and ``notes``. Only the header of the file is read.
     """
-    with _named(path), opened(path) as (_, header):
-        return {
-            "class": str(header["class"]),
-            "modae": str(header["modae"]),
-            "libraries": dict(header["libraries"]),
-            "summary": dict(header["summary"]),
-            "arrays": int(header["arrays"]),
-            "bytes": Path(path).expanduser().stat().st_size,
-            "holds_rows": bool(header["holds_rows"]),
-            "notes": [ROWS_NOTE] if header["holds_rows"] else [],
-        }
-
-
-@contextmanager
-def _named(path: str | os.PathLike[str], written: dict[str, str] | None = None) -> Iterator[None]:
-    """One kind of error for every bad file, with its path; what is not the file's fault goes through."""
-    try:
-        yield
-    except (MemoryError, OSError, ImportError):
-        raise
-    except Exception as reason:
-        said = f"The file is damaged, or not one of modae ({type(reason).__name__}: {reason!s:.200})."
-        if isinstance(reason, ModelFormatError):
-            said = str(reason)
-        if isinstance(written, dict) and written != _versions():  # to which members are bound
-            listed = ", ".join(f"{name} {number}" for name, number in written.items())
-            said += f" It was written with {listed!s:.200}; with those versions it may load."
-        raise ModelFormatError(f"{os.fspath(path)}: {said}") from reason
-
-
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
+    with opened(path) as (_, header):
+        told: dict[str, Any] = {name: kind(header[name]) for name, kind in DESCRIBED.items()}
+    told["bytes"] = Path(path).expanduser().stat().st_size
+    told["notes"] = [ROWS_NOTE] if told["holds_rows"] else []
+    return told
 
 
 def _names_of(trusted: Iterable[str | type]) -> frozenset[str]:

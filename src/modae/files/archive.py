@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
@@ -57,13 +59,42 @@ def require(condition: object, rule: str) -> None:
         raise ModelFormatError(rule)
 
 
-def write_entries(file: Any, entries: Mapping[str, bytes]) -> None:
-    """A stored zip whose bytes depend on the entries only."""
+def write_entries(file: Any, entries: Mapping[str, Sequence[Any]]) -> None:
+    """A stored zip whose bytes depend on the entries only: each has some bytes or arrays in a row."""
     with ZipFile(file, "w", ZIP_STORED) as archive:
-        for name, content in entries.items():
+        for name, parts in entries.items():
             entry = ZipInfo(name, (1980, 1, 1, 0, 0, 0))
             entry.create_system = 3  # the same on Windows
-            archive.writestr(entry, content)
+            entry.file_size = sum(memoryview(part).nbytes for part in parts)
+            with archive.open(entry, "w") as target:
+                for part in parts:
+                    target.write(part)
+
+
+def write_model(
+    file: Any, header: Mapping[str, Any], arrays: Mapping[str, Any], members: Sequence[bytes]
+) -> None:
+    """A whole file: header, arrays, members."""
+    text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
+    entries = {HEADER: [text], ARRAYS: safetensors_parts(arrays)}
+    write_entries(file, entries | {MEMBER.format(i): [each] for i, each in enumerate(members)})
+
+
+def safetensors_parts(arrays: Mapping[str, Any]) -> list[Any]:
+    """Little-endian arrays in C order as safetensors: a header, then the arrays themselves.
+
+    ``safetensors.numpy.save`` gives one piece of bytes, and copies all arrays twice on the way there.
+    """
+    # By falling size of a number, so that each array begins at a multiple of it.
+    ordered = sorted(arrays.items(), key=lambda item: (-item[1].itemsize, item[0]))
+    header, end = {}, 0
+    for name, values in ordered:
+        kind, start, end = values.dtype.kind, end, end + values.nbytes
+        dtype = "BOOL" if kind == "b" else f"{kind.upper()}{8 * values.itemsize}"
+        header[name] = {"dtype": dtype, "shape": values.shape, "data_offsets": (start, end)}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return [len(text).to_bytes(8, "little") + text, *(values for _, values in ordered)]
 
 
 def check_stored(archive: ZipFile) -> None:
@@ -74,16 +105,27 @@ def check_stored(archive: ZipFile) -> None:
         require(plain, f"{entry.filename} is compressed or encrypted, or outside of the file")
 
 
+@cache
+def versions() -> dict[str, str]:
+    """Of the libraries to whose classes members are bound."""
+    return {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
+
+
 @contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[tuple[ZipFile, dict[str, Any]]]:
-    """A file that is open, with its header; what is no file of this format is refused."""
-    with Path(path).expanduser().open("rb") as file:
-        start = file.read(8)
-        if not start.startswith(b"PK"):
-            looks = next(reason for form, reason in LOOKS_LIKE.items() if start.startswith(form))
-            reason = looks if start else "It is empty."
-            raise ModelFormatError(f"This is no file of modae. {reason}".strip())
-        try:
+    """A file that is open, with its header; what is no file of this format is refused.
+
+    Whatever goes wrong while it is open is one kind of error with the path in it, but for what is not
+    the fault of the file.
+    """
+    written = None
+    try:
+        with Path(path).expanduser().open("rb") as file:
+            start = file.read(8)
+            if not start.startswith(b"PK"):
+                looks = next(reason for form, reason in LOOKS_LIKE.items() if start.startswith(form))
+                reason = looks if start else "It is empty."
+                raise ModelFormatError(f"This is no file of modae. {reason}".strip())
             with ZipFile(file) as archive:
                 require(HEADER in archive.namelist(), "It is a zip archive that modae did not write.")
                 check_stored(archive)
@@ -99,8 +141,17 @@ def opened(path: str | os.PathLike[str]) -> Iterator[tuple[ZipFile, dict[str, An
                     f"The file was written by {age} modae (format {number}, this one reads {FORMAT}): "
                     f"{remedy}.",
                 )
+                written = header.get("libraries") if MEMBER.format(0) in archive.namelist() else None
                 yield archive, header
-        except (BadZipFile, EOFError, NotImplementedError) as reason:
-            raise ModelFormatError(
-                f"The file is truncated or damaged ({reason}). Copy or save it again."
-            ) from reason
+    except (MemoryError, OSError, ImportError):
+        raise
+    except Exception as reason:
+        said = f"The file is damaged, or not one of modae ({type(reason).__name__}: {reason!s:.200})."
+        if isinstance(reason, (BadZipFile, EOFError, NotImplementedError)):
+            said = f"The file is truncated or damaged ({reason}). Copy or save it again."
+        if isinstance(reason, ModelFormatError):
+            said = str(reason)
+        if isinstance(written, dict) and written != versions():
+            listed = ", ".join(f"{name} {number}" for name, number in written.items())
+            said += f" It was written with {listed!s:.200}; with those versions it may load."
+        raise ModelFormatError(f"{os.fspath(path)}: {said}") from reason

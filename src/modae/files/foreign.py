@@ -273,5 +273,6 @@ def _canonical(blob: bytes) -> bytes:
             entries[name] = content[: -records.nbytes] + clean.tobytes()
     renamed = {names.get(name, name): content for name, content in entries.items()}
     target = BytesIO()
-    write_entries(target, {SCHEMA: json.dumps(schema, separators=(",", ":")).encode(), **renamed})
+    text = json.dumps(schema, separators=(",", ":")).encode()
+    write_entries(target, {name: [content] for name, content in ({SCHEMA: text} | renamed).items()})
     return target.getvalue()

@@ -120,9 +120,9 @@ class Writer:
         # Columns that lie together stay so: sums in another order would differ in the last digit.
         turned = values.flags.f_contiguous and not values.flags.c_contiguous
         if place not in self._names:
-            native = values.astype(values.dtype.newbyteorder("="), copy=False)
+            little = values.astype(values.dtype.newbyteorder("<"), copy=False)
             self._names[place] = f"{len(self.arrays)}"
-            self.arrays[self._names[place]] = np.asarray(native.T if turned else native, order="C")
+            self.arrays[self._names[place]] = np.asarray(little.T if turned else little, order="C")
             self._alive.append(values)
         node = {"$": "array", "name": self._names[place]} | ({"turned": True} if turned else {})
         return node if values.flags.writeable else node | {"frozen": True}
@@ -261,11 +261,14 @@ def model_summary(model: Any) -> dict[str, Any]:
         return told
     if "estimators_" in held:
         told["member"] = type(held["estimators_"][0]).__name__
-    for name, path in layout.summary.items():
-        paths = {name: path} if isinstance(path, str) else path
-        values = {each: attrgetter(paths[each])(model) for each in paths}
-        told[name] = values[name] if isinstance(path, str) else values
-    return told
+    return told | _read(model, layout.summary)
+
+
+def _read(model: Any, path: Any) -> Any:
+    """What is at a path, or at each path of a dict."""
+    if isinstance(path, str):
+        return attrgetter(path)(model)
+    return {name: _read(model, each) for name, each in path.items()}
 
 
 def _plain(value: Any) -> Any:

@@ -25,6 +25,8 @@ LARGEST = float(np.finfo(np.float64).max)
 
 Sizes: TypeAlias = dict[str, Any]
 
+INSIDE = "inside"  # a size that is there while an object is checked as part of another
+
 # Raises ModelFormatError for a value that breaks it.
 Rule: TypeAlias = Callable[[Any, Sizes], None]
 
@@ -114,7 +116,7 @@ def numbers(
             known = sizes.setdefault(wanted, length) if isinstance(wanted, str) else wanted
             right = ", ".join(str(sizes.get(str(side), side)) for side in shape)
             require(known in (None, length), f"must have shape ({right}), got {value.shape}")
-        if within is not None and value.size:
+        if within is not None and value.size and INSIDE not in sizes:
             within(value.min(), sizes)  # NaN, if there is any
             within(value.max(), sizes)
         require(not order or (order * np.diff(value, axis=0) >= 0.0).all(), "must be in order")
@@ -179,12 +181,20 @@ def part(*methods: str, columns: str, **names: str) -> Rule:
 
 
 def _check_inside(value: Any, sizes: Sizes, names: Mapping[str, str]) -> None:
-    """Check an object by its layout, with the sizes that have a name there; by default all of them."""
+    """Check an object by its layout, with the sizes that have a name there; by default all of them.
+
+    The numbers in its arrays are left to the check of the object itself: every object is stored, and
+    made, on its own.
+    """
+    outermost = INSIDE not in sizes
     inner = {there: sizes[here] for there, here in names.items() if here in sizes} if names else sizes
+    inner[INSIDE] = True
     layout = layout_for(type(value))
     assert layout is not None
     layout.check(value, inner)
     sizes.update({here: inner[there] for there, here in names.items() if there in inner})
+    if outermost:
+        sizes.pop(INSIDE, None)
 
 
 COLUMNS: dict[str, Rule] = {"n_features_in_": count("D"), "feature_names_in_": feature_names}

@@ -162,7 +162,7 @@ class LinearModules(KeyFigures, AcceptsAnyRows, TransformerMixin, BaseEstimator)
     def __sklearn_array_api_convert__(self, converter: object) -> Self:
         """A copy that takes rows from anywhere: fitted attributes are on the host, and stay there."""
         free = copy(self)
-        remember_place(free, None)
+        remember_place(free, HOST)
         return free
 
     def __sklearn_is_fitted__(self) -> bool:

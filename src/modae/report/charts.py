@@ -13,6 +13,7 @@ import numpy as np
 
 Chart = dict[str, Any]
 Section = dict[str, Any]
+Named = dict[str, tuple[Any, Any]]
 
 
 def section(name: str, title: str, text: str, charts: Sequence[Chart]) -> Section:
@@ -41,23 +42,17 @@ def chart(kind: str, title: str, **content: Any) -> Chart:
     return {"kind": kind, "title": title} | content
 
 
-def line(name: str, values: Any, error: Any = None) -> dict[str, Any]:
-    """One curve against diversity, and one standard error to each side."""
-    return {"name": name, "values": values, "error": error}
-
-
-def level(name: str, value: float, error: float | None = None) -> dict[str, Any]:
-    """A number that does not depend on diversity: a horizontal line."""
-    return {"name": name, "value": value, "error": error}
-
-
-def curves(title: str, lines: Sequence[dict[str, Any]], **content: Any) -> Chart:
+def curves(title: str, lines: Named, levels: Named | None = None, **content: Any) -> Chart:
     """Lines against diversity; the slider moves a marker along them.
 
-    Content is ``y_label``, ``unit``, ``summary``, and as wanted ``levels``, ``y_range`` (from below to
-    above) and ``mark`` (the place of the diversity to mark).
+    Lines and levels, which do not depend on diversity, are dicts from a name to the mean and one
+    standard error to each side, or None. Content is ``y_label``, ``unit``, ``summary``, and as wanted
+    ``y_range`` (from below to above) and ``mark`` (the place of the diversity to mark).
     """
-    return chart("curves", title, lines=lines, **content)
+    drawn = [{"name": name, "values": mean, "error": error} for name, (mean, error) in lines.items()]
+    others = levels or {}
+    flat = [{"name": name, "value": mean, "error": error} for name, (mean, error) in others.items()]
+    return chart("curves", title, lines=drawn, levels=flat, **content)
 
 
 def bars(title: str, names: Sequence[str], values: Any, **content: Any) -> Chart:

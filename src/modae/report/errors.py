@@ -13,7 +13,7 @@ from warnings import catch_warnings, filterwarnings
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from modae.data.validation import take_rows
 from modae.ensembles.base import SIZES
 from modae.linear.bagging import BaggingAutoencoder
-from modae.report.charts import Section, bars, chart, curves, level, line, matrix, section
+from modae.report.charts import Section, bars, chart, curves, matrix, section
 from modae.report.subject import Subject, most_frequent
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
@@ -173,12 +173,10 @@ def _unfitted(parts: Any) -> Any:
 def _baselines(subject: Subject, ensemble: Any, n_fitted: int) -> dict[str, Any]:
     """One PCA as wide as one module, one as wide as all together, as far as that goes, and Bagging."""
     n_modules, width = subject.n_modules, subject.n_components
-    sparse = issparse(subject.rows)
-    most = min(n_fitted - 1, subject.rows.shape[1] - sparse)
+    most = min(n_fitted - 1, subject.rows.shape[1] - issparse(subject.rows))
     member = clone(subject.parts.ensemble.estimators_[0])
-    reduce = TruncatedSVD if sparse else PCA
     models: dict[str, Any] = {
-        f"one PCA with {counted(size, 'component')}": make_pipeline(reduce(size, random_state=0), member)
+        f"one PCA with {counted(size, 'component')}": make_pipeline(PCA(size, random_state=0), member)
         for size in sorted({max(1, min(size, most)) for size in (width, width * n_modules)})
     }
     if not isinstance(subject.parts.extractor, BaggingAutoencoder):
@@ -201,8 +199,8 @@ def error_section(subject: Subject, trials: PathErrors) -> Section:
     )
     if trials.frozen:
         text += " The modules are frozen: they were not fitted again, and may have seen all rows."
-    levels = [level(name, *map(float, mean_and_error(each))) for name, each in trials.baselines.items()]
-    others = [f"{each['name']} {trials.text(each['value'])}" for each in levels]
+    levels = {name: mean_and_error(each) for name, each in trials.baselines.items()}
+    others = [f"{name} {trials.text(mean)}" for name, (mean, _) in levels.items()]
     summary = []
     for place, diversity in enumerate(subject.diversities):
         both, alone = trials.texts_at(place)
@@ -211,13 +209,11 @@ def error_section(subject: Subject, trials: PathErrors) -> Section:
         )
     ensemble, individual = mean_and_error(trials.ensemble), mean_and_error(trials.individual)
     if len(subject.diversities) > 1:
-        lines = [line("the ensemble", *ensemble), line("one member, on average", *individual)]
-        charts = [
-            curves(what.capitalize(), lines, levels=levels, mark=subject.start, summary=summary, **look)
-        ]
+        lines = {"the ensemble": ensemble, "one member, on average": individual}
+        charts = [curves(what.capitalize(), lines, levels, mark=subject.start, summary=summary, **look)]
         return section("errors", "Error against diversity", text, charts)
     means = {"the ensemble": ensemble[0][0], "one member": individual[0][0]}
-    means |= {each["name"]: each["value"] for each in levels}
+    means |= {name: mean for name, (mean, _) in levels.items()}
     summary = [", ".join(f"{name} {trials.text(mean)}" for name, mean in means.items())]
     columns = bars(what.capitalize(), list(means), [list(means.values())], summary=summary, **look)
     return section("errors", "Errors", text, [columns])

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from modae.display.classes import feature_densities
 from modae.display.reconstruction import image_sides
 from modae.ensembles.members import module_features
 from modae.metrics import distance_correlation_matrix
-from modae.report.charts import Section, bars, chart, curves, line, matrix, module_names, section
+from modae.report.charts import Section, bars, chart, curves, matrix, module_names, section
 from modae.report.subject import Subject, most_frequent
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
@@ -180,9 +181,9 @@ def loss_section(subject: Subject) -> Section | None:
         f"module on average {percent(single)}."
         for diversity, both, single in zip(subject.diversities, mean, alone, strict=True)
     ]
-    lines = [line("the mean of all modules", mean), line("one module, on average", alone)]
-    axis = {"y_label": "share of the variance lost", "unit": "%", "y_range": [0.0, 1.05 * top]}
-    lost = curves("Variance that is lost", lines, mark=subject.start, summary=summary, **axis)
+    lines = {"the mean of all modules": (mean, None), "one module, on average": (alone, None)}
+    axis: dict[str, Any] = {"y_label": "share of the variance lost", "y_range": [0.0, 1.05 * top]}
+    lost = curves("Variance that is lost", lines, unit="%", mark=subject.start, summary=summary, **axis)
     text = (
         "Each module reconstructs the data from its few features. With diversity a single module loses "
         "more, and may overshoot (more than 100%), while the mean of all loses less: together they see "
@@ -285,9 +286,9 @@ def likeness_section(subject: Subject, n_jobs: int | None) -> Section | None:
             f"{format_number(one, digits=2)} between a module and the data."
             for diversity, two, one in zip(subject.diversities, *means, strict=True)
         ]
-        lines = [line("two modules", means[0]), line("one module and the data", means[1])]
-        content = {"y_label": "distance correlation", "y_range": [0.0, 1.02], "summary": summary}
-        charts.insert(0, curves("On average", lines, mark=subject.start, **content))
+        lines = {"two modules": (means[0], None), "one module and the data": (means[1], None)}
+        axis: dict[str, Any] = {"y_label": "distance correlation", "y_range": [0.0, 1.02]}
+        charts.insert(0, curves("On average", lines, mark=subject.start, summary=summary, **axis))
     text = (
         "Distance correlation is 1 for features that say the same and near 0 for features that have "
         "nothing to do with each other (for few rows it stays above 0). Modules that are less alike "
@@ -339,9 +340,7 @@ def density_section(subject: Subject) -> Section | None:
 def _separating_feature(features: list[Array], labels: np.ndarray) -> int:
     """Which feature to show: one that separates the classes, and is not the same in every module."""
     width = min(each.shape[1] for each in features)
-    stack = np.stack([each[:, :width] - each[:, :width].mean(axis=0) for each in features])
-    spread = stack.std(axis=1, keepdims=True)
-    stack /= np.where(spread > 0, spread, 1.0)
+    stack = np.stack([StandardScaler().fit_transform(each[:, :width]) for each in features])
     alike = np.abs(np.einsum("inh,jnh->ijh", stack, stack) / stack.shape[1])
     between = sum(
         np.mean(labels == k) * stack[:, labels == k].mean(axis=1) ** 2 for k in np.unique(labels)

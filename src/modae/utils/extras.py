@@ -104,13 +104,11 @@ def packages() -> dict[str, str]:
         requirements = requires("modae") or []
     except PackageNotFoundError:
         return {}
-    names = [re.split(r"[^\w.-]", each, maxsplit=1)[0] for each in requirements]
-    extras = [(re.findall(r"extra == ['\"]([\w-]+)", each) or [""])[0] for each in requirements]
-    sizes = Counter(extras)
+    named = r"^([\w.-]+)(?:.*extra == ['\"]([\w-]+))?"  # a package, and the extra that it is for
+    pairs = re.findall(named, "\n".join(requirements), re.MULTILINE)
+    sizes = Counter(extra for _, extra in pairs)
     smallest: dict[str, str] = {}  # name -> the extra with it that brings the fewest others
-    for name, extra in sorted(
-        zip(names, extras, strict=True), key=lambda pair: (pair[1] != "", sizes[pair[1]])
-    ):
+    for name, extra in sorted(pairs, key=lambda pair: (pair[1] != "", sizes[pair[1]])):
         if name != "modae" and extra != "dev":
             smallest.setdefault(name, extra)
     return {name: _version_of(name, extra) for name, extra in smallest.items()}
