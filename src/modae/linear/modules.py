@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from modae.data.rows import Rows, check_same_place, place_and_values, remember_place
+from modae.data.rows import HOST, Rows, check_same_place, place_and_values, remember_place
 from modae.data.validation import AcceptsAnyRows, by_rows, codes_of, gather, rows_of
 from modae.linear.model import LinearModel, Modules, read_only
 from modae.linear.notebook import KeyFigures, modules_text, optimality
