@@ -22,7 +22,9 @@ def trials(scores):
         }
         for sizes, row in zip(CANDIDATES, scores, strict=False)
     }
-    nothing = dict.fromkeys(["model", "X", "y", "weights", "extractor", "settings", "scoring", "n_jobs"])
+    nothing = dict.fromkeys(
+        ["model", "X", "y", "weights", "extractor", "settings", "scoring", "n_jobs", "classify"]
+    )
     return Trials(**nothing, folds=[()] * len(scores[0]), outcomes=found)
 
 

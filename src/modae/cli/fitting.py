@@ -280,7 +280,7 @@ def tuned(found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> An
     n_tried = counted(len(search.cv_results_["params"]), "candidate")
     talk.say("tried", f"{n_tried} on {n_folds} folds{some}; the best of each kind:", tuned_rows=n_rows)
     talk.say("", indented(search.leaderboard_), leaderboard=as_rows(search.leaderboard_))
-    talk.say("chosen", search.summary(), chosen=search.best_params_)
+    talk.say("chosen", search.summary().removeprefix("Chosen: "), chosen=search.best_params_)
     talk.say("others", "the same folds; chosen by them, so its own error is a little optimistic:")
     talk.say("", indented(others), others=as_rows(others))
     rival = next(place for place, each in enumerate(others["name"]) if each != CHOSEN)

@@ -25,9 +25,9 @@ class Leaderboard(dict[str, np.ndarray]):
     >>> columns = {"name": ["a", "b"], "error": [0.2, 0.1], "se": [0.01, 0.02], "score": [0.8, 0.9]}
     >>> columns |= {"difference": [0.1, 0.0], "se_difference": [0.02, 0.0], "size": [30, 4]}
     >>> print(Leaderboard.of(columns | {"fit_time": [1.0, 2.0], "predict_time": [0.1, 0.2]}))
-    model         error     behind it    fit  predict  features
-    b      10.0% ± 2.0%                2.0 s   0.20 s         4
-    a      20.0% ± 1.0%  10.0% ± 2.0%  1.0 s   0.10 s        30
+    model         error     behind it    fit  predict
+    b      10.0% ± 2.0%                2.0 s   0.20 s
+    a      20.0% ± 1.0%  10.0% ± 2.0%  1.0 s   0.10 s
     """
 
     @classmethod
@@ -57,16 +57,15 @@ class Leaderboard(dict[str, np.ndarray]):
         return cls.of({"name": np.array(list(best), dtype=object), **taken})
 
     def __str__(self) -> str:
-        rows = [("model", "error", "behind it", "fit", "predict", "features")]
+        rows = [("model", "error", "behind it", "fit", "predict")]
         for place, name in enumerate(self["name"]):
             error, se, behind, se_behind = (
                 percent(self[column][place]) for column in ("error", "se", "difference", "se_difference")
             )
             apart = f"{behind} ± {se_behind}" if place else ""
             fit, predict = self["fit_time"][place], self["predict_time"][place]
-            size = f"{self['size'][place]:,}"
-            rows.append((name, f"{error} ± {se}", apart, f"{fit:.1f} s", f"{predict:.2f} s", size))
-        widths = [max(len(row[column]) for row in rows) for column in range(6)]
+            rows.append((name, f"{error} ± {se}", apart, f"{fit:.1f} s", f"{predict:.2f} s"))
+        widths = [max(len(row[column]) for row in rows) for column in range(5)]
         return "\n".join(
             "  ".join(
                 [
@@ -107,4 +106,4 @@ class Leaderboard(dict[str, np.ndarray]):
 def label(params: dict[str, Any]) -> str:
     """A candidate in a few words: its family, and whether it is on modules."""
     family = params.get("family", "members")
-    return f"{family} on modules" if "n_modules" in params else f"{family} on all columns"
+    return f"{family} on modules" if "n_modules" in params else f"{family} on columns"

@@ -163,6 +163,7 @@ class Trials:
     outcomes: dict[Candidate, dict[int, Outcome]] = field(default_factory=dict)
     prepared: dict[tuple[int, bool], PreparedFold] = field(default_factory=dict)
     gammas: dict[Candidate, float] = field(default_factory=dict)
+    finalists: list[Candidate] = field(default_factory=list)
 
     def run(self, candidates: Sequence[Candidate], folds: Sequence[int]) -> None:
         """Try candidates on some folds; what is known, or would be too late, is not tried."""
@@ -222,8 +223,9 @@ class Trials:
     def table(self) -> dict[str, Any]:
         """``cv_results_``: what came out for each candidate on each fold, means and standard errors.
 
-        It is NaN on folds where a candidate was not tried. Those that were tried on more folds rank
-        before those that were dropped, and scores that are not numbers last, as in ``GridSearchCV``.
+        It is NaN on folds where a candidate was not tried. Finalists rank before those that were only
+        screened, those that were tried on more folds before those that were dropped, and scores that
+        are not numbers last, as in ``GridSearchCV``.
         """
         tried, names = self.tried, Outcome._fields[:5]
         known = np.array([[k in self.outcomes[each] for k in range(len(self.folds))] for each in tried])
@@ -245,7 +247,8 @@ class Trials:
             if name == "test_score":
                 table["std_test_score"] = spread
         table["n_folds"] = n_folds
-        keys = [(-count, self.cost(each)) for count, each in zip(n_folds, tried, strict=True)]
+        screened = [each not in self.finalists for each in tried]
+        keys = [*zip(screened, -n_folds, map(self.cost, tried), strict=True)]
         ranked = sorted(keys)
         table["rank_test_score"] = np.array([1 + ranked.index(key) for key in keys], dtype=np.int32)
         return table

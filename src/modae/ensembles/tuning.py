@@ -198,6 +198,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
                 order = np.argsort([trials.cost(each) for each in small], kind="stable")
                 made = [made[place] for place in order[:FINALISTS]]
             finalists += made
+        trials.finalists = finalists
         if "" in families:
             trials.run(finalists, all_folds)
         else:
@@ -239,7 +240,10 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
                 UserWarning,
                 stacklevel=5,
             )
-        errors[table["n_folds"] < table["n_folds"].max()] = np.inf
+        final = np.array([each in trials.finalists for each in trials.tried])
+        if np.isfinite(errors[final]).any():  # else the time was over before the race
+            errors[~final] = np.inf
+        errors[table["n_folds"] < table["n_folds"][np.isfinite(errors)].max()] = np.inf
         best = int(np.argmin(errors))
         if self.rule == "best":
             return best
