@@ -141,7 +141,8 @@ def main() -> None:
     methods = options.methods or [OURS, *ABLATION, *rivals, SUBSPACES]
     names = options.sets or (CLASSIFICATION if options.task == "classification" else REGRESSION)
     results = {name: run_set(name, options.task, methods, options.keep) for name in names}
-    report(results, methods)
+    if OURS in methods:
+        report(results, methods)
     if options.picture:
         from benchmarks.field_picture import draw
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.dummy import DummyClassifier
@@ -60,23 +61,32 @@ def test_one_label_for_each_row():
         compare({"nearest": KNeighborsClassifier(1)}, X, y[:-1])
 
 
-@pytest.mark.parametrize("task", ["classification", "regression"])
-def test_rivals_are_fitted_and_compared(task):
-    member = KNeighborsClassifier(1) if task == "classification" else None
-    models = rivals(task, 150, 4, member=member)
-    target = y if task == "classification" else X[:, 0] + y
-    light = {name: model for name, model in models.items() if "forest" not in name}
-    for model in light.values():
+@pytest.mark.parametrize("classify", [True, False])
+def test_rivals_are_fitted_and_compared(classify):
+    target = y if classify else X[:, 0] + y
+    member = KNeighborsClassifier(1) if classify else None
+    models = rivals(X, target, classify=classify, member=member)
+    for model in models.values():
         if hasattr(model, "n_estimators"):
             model.set_params(n_estimators=10)
-    table = compare(light, X, target, cv=KFold(3, shuffle=True, random_state=0))
-    assert set(table["name"]) == set(light)
+    table = compare(models, X, target, cv=KFold(3, shuffle=True, random_state=0))
+    assert set(table["name"]) == set(models)
     assert (table["error"] < 0.5).all()
 
 
-def test_no_svm_for_many_rows():
-    assert "SVM" in rivals("classification", 5_000, 10)
-    assert "SVM" not in rivals("classification", 5_001, 10)
+def test_rivals_that_would_take_minutes_are_left_out():
+    few, many = np.zeros((2_000, 3)), np.zeros((2_001, 3))
+    assert "SVM" in rivals(few, np.arange(2_000) % 2, classify=True)
+    assert "SVM" not in rivals(many, np.arange(2_001) % 2, classify=True)
+    assert "gradient boosting" not in rivals(many, np.arange(2_001) % 400, classify=True)
+    assert "gradient boosting" in rivals(many, np.arange(2_001) % 400, classify=False)
+
+
+def test_rivals_of_sparse_rows():
+    rows = csr_array(X)
+    models = rivals(rows, y, classify=True, member=KNeighborsClassifier(1))
+    some = {name: models[name] for name in ("SVM", "logistic regression", "one PCA with 3 components")}
+    assert (compare(some, rows, y, cv=3)["error"] < 0.2).all()
 
 
 def test_our_own_models_are_models_like_others():

@@ -4,12 +4,21 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from modae import BaggingAutoencoder, ModularClassifier, NearestNeighborClassifier
+from modae import (
+    BaggingAutoencoder,
+    LinearModularAutoencoder,
+    ModularClassifier,
+    ModularRegressor,
+    NearestNeighborClassifier,
+    report,
+)
 from modae.utils.text import percent
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
@@ -107,3 +116,27 @@ def test_regressors_are_judged_in_the_unit_of_the_target(diabetes_facts, section
     scatter = section_of(diabetes_facts, "predictions")["charts"][0]
     assert scatter["kind"] == "scatter"
     assert np.shape(scatter["y"]) == (len(diabetes_facts["diversities"]), len(scatter["x"]))
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_other_methods_are_judged_on_the_same_folds(task, wine, wine_model, section_of, monkeypatch):
+    few = {"linear": make_pipeline(StandardScaler(), LogisticRegression()), "prior": DummyClassifier()}
+    X, y = wine
+    model = wine_model
+    if task == "regression":
+        few = {"linear": make_pipeline(StandardScaler(), Ridge()), "mean": DummyRegressor()}
+        y = X["alcohol"].to_numpy()
+        model = ModularRegressor(LinearModularAutoencoder(3, 2, random_state=0)).fit(X, y)
+    monkeypatch.setattr("modae.report.errors.rivals", lambda X, y, classify: few)
+    facts = report.build(model, X, y, diversities=[0.0]).facts
+    found = section_of(facts, "rivals")
+    (chart,) = found["charts"]
+    assert chart["names"][0] == "linear"
+    assert set(chart["names"]) == {"this model", *few}
+    assert "Linear is better than this model, by" in found["text"]
+    assert chart["values"][0] == chart["values"][1] == sorted(chart["values"][0])
+    if task == "classification":
+        place = facts["start"]
+        errors = section_of(facts, "errors")["charts"][0]["lines"][0]["values"]
+        ours = chart["values"][0][chart["names"].index("this model")]
+        assert ours == pytest.approx(errors[place], abs=1e-4)

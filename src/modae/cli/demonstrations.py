@@ -82,7 +82,7 @@ def demo_command(options: Any, talk: Talk) -> None:
             display.figure_.savefig(file, format="png", dpi=150, bbox_inches="tight")
         pyplot().close(display.figure_)
     with talk.stage("Measuring for a page about it"):
-        page = build(search, train, y_train, title="Handwritten digits", n_jobs=-1)
+        page = build(search, train, y_train, title="Handwritten digits", rivals=False, n_jobs=-1)
         page.save(out / "report.html")
     written = [str(out / name) for name in (*drawings, "report.html")]
     talk.say("written", "\n".join(f" {path}" for path in written), output=written)

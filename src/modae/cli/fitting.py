@@ -272,8 +272,7 @@ def tuned(found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> An
         search.fit(X, y)
     best = search.best_estimator_
     scaled = isinstance(best, Pipeline)
-    models = {CHOSEN: clone(best)}
-    models |= rivals("classification" if found.classify else "regression", *X.shape)
+    models = {CHOSEN: clone(best), **rivals(X, y, classify=found.classify)}
     with talk.stage("Comparing it with other methods"), catch_warnings(action="ignore"):
         others = compare(models, X, y, cv=splits, n_jobs=options.jobs)
     some = "" if n_rows == found.n_rows else f", on {n_rows:,} of the {found.n_rows:,} rows"

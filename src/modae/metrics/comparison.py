@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
@@ -26,10 +27,13 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from modae.data.validation import take_rows
 from modae.ensembles.base import require_in_memory
-from modae.ensembles.families import KERNEL_ROWS
 from modae.ensembles.leaderboard import Leaderboard
 from modae.ensembles.search import error_of, make_folds, paired_difference
 from modae.utils.parallel import run_parallel
+from modae.utils.text import counted
+
+#: Rows up to which an SVM is tuned, and columns times classes up to which trees are boosted: minutes.
+TUNED_ROWS, BOOSTED = 2_000, 1_000
 
 
 def compare(
@@ -118,14 +122,17 @@ def compare(
     return Leaderboard.of({name: [row[name] for row in rows] for name in rows[0]})
 
 
-def rivals(task: str, n_rows: int, n_features: int, *, member: Any = None) -> dict[str, Any]:
+def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, Any]:
     """What a model is to be compared with: strong methods as people use them, the SVM tuned.
 
     Parameters
     ----------
-    task : {"classification", "regression"}
-    n_rows, n_features : int
-        Of the data; there is no SVM for more than 5,000 rows.
+    X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+        Only its size and kind matter: an SVM is for 2,000 rows at most, and gradient boosting for
+        columns times classes up to 1,000, and not for sparse matrices.
+    y : array-like of shape (n_samples,)
+    classify : bool
+        Whether y are labels.
     member : estimator, optional
         Of an ensemble on modules: one of it on a single PCA is a rival too.
 
@@ -136,23 +143,30 @@ def rivals(task: str, n_rows: int, n_features: int, *, member: Any = None) -> di
     Examples
     --------
     >>> from modae.metrics import rivals
-    >>> list(rivals("classification", 150, 4))
+    >>> from sklearn.datasets import load_iris
+    >>> list(rivals(*load_iris(return_X_y=True), classify=True))
     ['random forest', 'extra trees', 'gradient boosting', 'SVM', 'logistic regression']
     """
-    labels = task == "classification"
-    trees = {"random_state": 0}
-    forest = RandomForestClassifier(300, **trees) if labels else RandomForestRegressor(300, **trees)
-    extra = ExtraTreesClassifier(300, **trees) if labels else ExtraTreesRegressor(300, **trees)
-    boosting = HistGradientBoostingClassifier if labels else HistGradientBoostingRegressor
-    linear = LogisticRegression(max_iter=1000) if labels else Ridge()
-    models = {"random forest": forest, "extra trees": extra, "gradient boosting": boosting(**trees)}
-    if n_rows <= KERNEL_ROWS:
-        kernel = make_pipeline(StandardScaler(), SVC() if labels else SVR())
+    (n_rows, n_features), sparse, seed = X.shape, issparse(X), {"random_state": 0}
+    forest = RandomForestClassifier(300, **seed) if classify else RandomForestRegressor(300, **seed)
+    extra = ExtraTreesClassifier(300, **seed) if classify else ExtraTreesRegressor(300, **seed)
+    models: dict[str, Any] = {"random forest": forest, "extra trees": extra}
+    n_trees = n_features * (len(np.unique(y)) if classify else 1)
+    if n_trees <= BOOSTED and not sparse:
+        boosting = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
+        models["gradient boosting"] = boosting(**seed)
+    scaler = StandardScaler(with_mean=not sparse)
+    if n_rows <= TUNED_ROWS:
+        kernel = make_pipeline(scaler, SVC() if classify else SVR())
         name = kernel.steps[-1][0]
         widths = [width / n_features for width in (0.3, 1.0, 3.0)]
-        models["SVM"] = GridSearchCV(kernel, {f"{name}__C": [1, 10, 100], f"{name}__gamma": widths})
-    models["logistic regression" if labels else "ridge"] = make_pipeline(StandardScaler(), linear)
+        grid = {f"{name}__C": [1, 10, 100], f"{name}__gamma": widths}
+        models["SVM"] = GridSearchCV(kernel, grid, cv=3)
+    linear = LogisticRegression(max_iter=1000) if classify else Ridge()
+    models["logistic regression" if classify else "ridge"] = make_pipeline(scaler, linear)
     if member is not None:
-        size = max(1, min(n_features, n_rows // 2, 50))
-        models[f"one PCA with {size} components"] = make_pipeline(PCA(size, random_state=0), member)
+        size = max(1, min(n_features - sparse, n_rows // 2, 50))
+        models[f"one PCA with {counted(size, 'component')}"] = make_pipeline(
+            PCA(size, random_state=0), member
+        )
     return models

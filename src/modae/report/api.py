@@ -16,6 +16,7 @@ from modae.report.errors import (
     error_section,
     mean_and_error,
     prediction_section,
+    rivals_section,
     run_trials,
     why_no_trials,
 )
@@ -31,7 +32,7 @@ from modae.report.features import (
 from modae.report.page import render, require_plotly
 from modae.report.subject import Subject
 from modae.utils.atomic import atomic_write
-from modae.utils.parameters import check_count
+from modae.utils.parameters import check_count, check_flag
 from modae.utils.text import bounded_loss, counted, format_number, percent
 
 PROOFS = {
@@ -84,6 +85,7 @@ def build(
     diversities: Any = None,
     image_shape: Any = "auto",
     n_samples: int = 3000,
+    rivals: bool = True,
     n_jobs: int | None = None,
     random_state: int = 0,
 ) -> Report:
@@ -116,6 +118,9 @@ def build(
         neighbouring pixels alike.
     n_samples : int, default=3000
         Most rows to look at, drawn at random. Time grows with it.
+    rivals : bool, default=True
+        Whether to train other methods on the same folds, such as forests and an SVM; it may take longer
+        than all the rest.
     n_jobs : int or None, default=None
         Trials at the same time.
     random_state : int, default=0
@@ -134,7 +139,7 @@ def build(
     >>> X, y = X[:400], y[:400]
     >>> model = modae.LinearModularAutoencoder(10, 4, diversity=0.8, random_state=0)
     >>> vote = modae.ModularClassifier(model, random_state=0).fit(X, y)
-    >>> report = modae.report.build(vote, X, y, diversities=[0.0, 0.4])
+    >>> report = modae.report.build(vote, X, y, diversities=[0.0, 0.4], rivals=False)
     >>> report.facts["live"][2]
     'Diversity 0.8 (this model): ensemble error 4.3%, one member 26.9%.'
     """
@@ -148,7 +153,11 @@ def build(
         model, X, y, diversities=diversities, n_samples=int(n_samples), random_state=random_state
     )
     shape = resolved_shape(image_shape, subject)
+    check_flag("rivals", rivals)
     trials = run_trials(subject, n_jobs, random_state)
+    found = sections(subject, trials, shape, n_jobs)
+    if trials is not None and rivals:
+        found.insert(1, rivals_section(subject, n_jobs, random_state))
     task = {"features": "features without labels"}.get(subject.parts.task, subject.parts.task)
     errors = "" if trials is None else "Errors come from cross-validation on these rows. "
     path = "" if len(subject.diversities) == 1 else ", and from its diversity path"
@@ -162,7 +171,7 @@ def build(
             "start": subject.start,
             "live": live_text(subject, trials),
             "overview": [],
-            "studies": [{"name": "", "text": "", "sections": sections(subject, trials, shape, n_jobs)}],
+            "studies": [{"name": "", "text": "", "sections": found}],
             "footer": [
                 f"Made by modae {__version__}. Everything is in this file: nothing is loaded from "
                 "elsewhere.",
