@@ -3,7 +3,7 @@
 Nested: five outer folds, the same for all methods; whatever a method tunes, it tunes inside a training
 part. Every method predicts every row once. Printed are errors (for a regression 1 - R2), ranks, wins,
 ties and losses at one standard error of the paired rows, Wilcoxon's test over the sets with Holm's
-correction, and seconds of CPU. Results are kept in a folder, so that a run can be continued (``--keep``).
+correction, and seconds of CPU. Results are kept in a folder: a run can be continued (``--keep``).
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def extractor():
 FROM_ESTIMATOR = {
     "path": lambda ax: DiversityPathDisplay.from_estimator(
         ModularClassifierCV(
-            None, None, diversities=[0.0, 0.5], n_components=[2], cv=2, random_state=0
+            None, None, diversities=[0.2, 0.5], n_components=[2], cv=2, random_state=0
         ).fit(IMAGES, LABELS),
         ax=ax,
     ),

@@ -92,7 +92,8 @@ def test_the_vote_is_better_than_its_members(digits):
 def test_the_decision_function_is_the_mean_of_the_members(member, classes):
     X, y = load_iris(return_X_y=True)
     X, y = X[y < classes], y[y < classes]
-    model = ModularClassifier(LinearModularAutoencoder(3, 2, 0.5, random_state=0), member).fit(X, y)
+    extractor = LinearModularAutoencoder(3, 2, 0.5, random_state=0)
+    model = ModularClassifier(extractor, member, voting="decision").fit(X, y)
     codes = model.extractor_.transform_modules(X)
     answers = [m.decision_function(c) for m, c in zip(model.estimators_, codes, strict=True)]
     expected = np.mean(answers, axis=0)
@@ -100,9 +101,11 @@ def test_the_decision_function_is_the_mean_of_the_members(member, classes):
     np.testing.assert_allclose(model.decision_function(X), expected)
 
 
-def test_the_decision_function_is_there_only_if_all_members_have_it():
+def test_the_decision_function_is_there_only_if_it_decides():
     assert not hasattr(ModularClassifier(), "decision_function")
     assert hasattr(ModularClassifier(estimator=LinearSVC()), "decision_function")
+    assert not hasattr(ModularClassifier(estimator=LinearSVC(), voting="hard"), "decision_function")
+    assert not hasattr(ModularClassifier(estimator=LogisticRegression()), "decision_function")
     mixed = [("svm", LinearSVC()), ("near", NearestNeighborClassifier())]
     assert not hasattr(ModularClassifier(estimator=mixed), "decision_function")
     X, y = load_iris(return_X_y=True)

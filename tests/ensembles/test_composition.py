@@ -113,7 +113,7 @@ def test_a_clone_shares_no_part_with_its_original(digits):
     assert copy.extractor is not model.extractor
     copy.set_params(tree__max_depth=1, extractor__diversity=0.0)
     assert model.get_params()["tree__max_depth"] is None
-    assert model.extractor.diversity == 0.5
+    assert model.extractor.diversity == 0.8
     assert not hasattr(clone(model.fit(X, y)), "classes_")
 
 
@@ -282,7 +282,7 @@ def test_a_pickle_answers_the_same(digits, kind):
     before = model.predict(X)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), before)
     unfitted = pickle.loads(pickle.dumps(kind()))
-    assert unfitted.get_params()["extractor__diversity"] == 0.5
+    assert unfitted.get_params()["extractor__diversity"] == 0.8
 
 
 @pytest.mark.parametrize("kind", ENSEMBLES)

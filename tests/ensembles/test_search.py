@@ -6,8 +6,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold
+from sklearn.svm import LinearSVC
 
 from modae import LinearModularAutoencoder, ModularClassifier, ModularClassifierCV
 
@@ -182,7 +182,7 @@ def test_a_fold_whose_test_rows_all_weigh_nothing(digits):
 def test_the_decision_function_follows_the_members(digits):
     X, y = digits
     assert not hasattr(ModularClassifierCV(), "decision_function")
-    linear = LogisticRegression(max_iter=5000)
+    linear = LinearSVC()
     search = ModularClassifierCV(
         LinearModularAutoencoder(2, 3), linear, scale=False, diversities=[0.5], cv=2
     )

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
@@ -33,9 +33,10 @@ def test_a_failed_second_fit_leaves_the_first_one_whole():
 @pytest.mark.parametrize(
     ("model", "data"),
     [
-        (ModularClassifier(random_state=0), (X, y)),
-        (ModularRegressor(random_state=0), load_diabetes(return_X_y=True)),
-        (ModularClassifierCV(estimator=None, diversities=[0.5], random_state=0), (X, y)),
+        (LinearModularAutoencoder(n_components=4), (X, y)),
+        (ModularClassifier(n_components=4), (X, y)),
+        (ModularRegressor(n_components=10), load_diabetes(return_X_y=True)),
+        (ModularClassifierCV(estimator=None, n_components=4, diversities=[0.5]), (X, y)),
     ],
 )
 def test_modules_that_see_everything_are_equal_and_a_warning_says_so(model, data):
@@ -49,6 +50,14 @@ def test_modules_that_see_everything_are_equal_and_a_warning_says_so(model, data
 def test_modules_that_differ_or_are_alone_do_not_warn(n_modules):
     width = 4 if n_modules == 1 else 2
     ModularClassifier(LinearModularAutoencoder(n_modules, width, 0.9)).fit(X, y)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
+def test_the_default_has_modules_that_differ(load):
+    rows, labels = load(return_X_y=True)
+    shares = ModularClassifier(random_state=0).fit(rows, labels).extractor_.allocation_
+    assert np.any((shares > 0.01) & (shares < 0.99))
 
 
 def test_groups_stay_together():

@@ -489,7 +489,7 @@ def test_describe_has_a_summary(tmp_path):
     assert summary.pop("model") == {
         "modules": 2,
         "components": 2,
-        "diversity": 0.5,
+        "diversity": 0.8,
         "member": "LogisticRegression",
         "certificate": {
             name: getattr(extractor, f"{name}_")

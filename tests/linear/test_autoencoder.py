@@ -189,8 +189,9 @@ def test_a_fraction_of_variance_picks_the_components_of_pca(X):
 
 
 def test_default_components(X):
-    assert LinearModularAutoencoder().fit(X).n_components_ == 10
-    assert LinearModularAutoencoder().fit(X[:, 20:24]).n_components_ == 4
+    assert LinearModularAutoencoder().fit(X).n_components_ == 20  # 0.4 of 50
+    assert LinearModularAutoencoder().fit(X[:, 20:24]).n_components_ == 2
+    assert LinearModularAutoencoder().fit(X[:, 20:21]).n_components_ == 1
 
 
 def test_iterative_solvers_keep_their_history(X):

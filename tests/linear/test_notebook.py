@@ -79,7 +79,7 @@ def test_a_certified_autoencoder_shows_its_certificate(linear):
     of_one = ((X - linear.reconstruct_modules(X)) ** 2).sum(axis=2).mean()
     assert shown(linear) == {
         "Modules": "5 of 4 components",
-        "Diversity": "0.5",
+        "Diversity": "0.8",
         "Loss": f"{-linear.score(X):.6g}",
         "Lower bound": f"{linear.lower_bound_:.6g}, which no modules can beat",
         "Optimality": "the optimum: the bound is attained",
@@ -121,7 +121,7 @@ def test_figures_of_a_stream_do_not_solve_it():
     assert Table(figures_html(model)).figures == {"Model": "solved when it is next read"}
     assert not model._model.is_solved
     assert model.attainment_ == "attained"
-    assert Table(figures_html(model)).figures["Diversity"] == "0.5"
+    assert Table(figures_html(model)).figures["Diversity"] == "0.8"
 
 
 def test_bagging_shows_its_sizes():
@@ -168,7 +168,7 @@ def test_a_search_shows_what_it_chose_and_what_that_costs():
         spread = np.std(errors, ddof=1) / np.sqrt(3)
         assert figures[label].startswith(f"{100 * np.mean(errors):.1f}% ± {100 * spread:.1f}%")
     assert figures["Error of the ensemble"].endswith("over 3 folds")
-    assert figures["Members"] == "10 x NearestNeighborClassifier"
+    assert figures["Members"] == "30 x NearestNeighborClassifier"
 
 
 @pytest.mark.parametrize(

@@ -120,8 +120,11 @@ def unfitted(found: TrainingData, options: Any, sizes: list[int]) -> Any:
     if found.y is None:
         return extractor.set_params(random_state=options.seed)
     name = options.estimator or "knn"
-    member = make_member(name, found)
+    member = make_member(name, found.classify)
     ensemble: Any = ModularClassifier if found.classify else ModularRegressor
+    fewest = 0 if found.classify else getattr(member, "n_neighbors", 0)
+    needs = f"--estimator {name} needs at least {fewest} rows, and there are {found.n_rows}"
+    refuse_if(found.n_rows < fewest, f"{needs}: add rows, or use --estimator tree.")
     return ensemble(extractor, member, n_jobs=options.jobs, random_state=options.seed)
 
 
@@ -201,17 +204,13 @@ def say_saved(told: dict[str, Any], model: Any, found: TrainingData, options: An
         talk.next(f"modae report {out} {data} -o report.html")
 
 
-def make_member(name: str, found: TrainingData) -> Any:
+def make_member(name: str, classify: bool) -> Any:
     """A new member for the ensemble."""
-    known = MEMBERS["classify" if found.classify else "regress"]
-    what = "classes" if found.classify else "numbers"
+    known = MEMBERS["classify" if classify else "regress"]
+    what = "classes" if classify else "numbers"
     refuse_if(name not in known, f"--estimator {name}: for {what} it must be one of {', '.join(known)}.")
     module, kind, params = known[name]
-    member = getattr(import_module(module), kind)(**params)
-    fewest = 0 if found.classify else getattr(member, "n_neighbors", 0)
-    needs = f"--estimator {name} needs at least {fewest} rows, and there are {found.n_rows}"
-    refuse_if(found.n_rows < fewest, f"{needs}: add rows, or use --estimator tree.")
-    return member
+    return getattr(import_module(module), kind)(**params)
 
 
 def make_splits(y: np.ndarray, classify: bool, seed: int) -> Any:
@@ -259,7 +258,7 @@ def tuned(found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> An
     name = options.estimator
     search_class: Any = ModularClassifierCV if found.classify else ModularRegressorCV
     search = search_class(
-        estimator="auto" if name is None else {name: (make_member(name, found), {})},
+        estimator="auto" if name is None else {name: (make_member(name, found.classify), {})},
         n_modules=options.modules,
         n_components=sizes or None,
         cv=splits,

@@ -41,7 +41,7 @@ class ModularAutoencoder(TransformerMixin, DeepModules):
     n_modules : int, default=10
         Number of modules, M.
     n_components : int or None, default=None
-        Size of the code of each module, H. None means ``min(10, n_features)``.
+        Size of the code of each module, H. None means 0.4 of the columns, 20 at most.
     diversity : float, default=0.5
         Weight of the disagreement of the modules, in [0, 1]; above 1 the loss has no minimum. Choose it
         by what the features are for, not by ``score``.

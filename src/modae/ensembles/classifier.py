@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -42,9 +41,23 @@ from modae.utils.parameters import check_choice, check_positive
 NEEDED = {"soft": "predict_proba", "decision": "decision_function"}
 
 
-def _all_members_have(method: str, ensemble: Any) -> bool:
-    parts = getattr(ensemble, "estimators_", None) or [part for _, part in ensemble._named_parts()]
-    return all(hasattr(part, method) for part in parts)
+def _all_have(method: str, members: Sequence[Any]) -> bool:
+    return all(hasattr(member, method) for member in members)
+
+
+def _resolved_voting(voting: str, members: Sequence[Any]) -> str:
+    """What "auto" stands for with these members."""
+    if voting != "auto":
+        return voting
+    able = [name for name, method in NEEDED.items() if _all_have(method, members)]
+    return able[0] if able and not votes_for_pairs(members) else "hard"
+
+
+def _decides(ensemble: ModularClassifier) -> bool:
+    """Whether it votes by decision functions, or will."""
+    if hasattr(ensemble, "voting_"):
+        return ensemble.voting_ == "decision"
+    return _resolved_voting(ensemble.voting, [part for _, part in ensemble._named_parts()]) == "decision"
 
 
 @dataclass(eq=False, repr=False)
@@ -119,9 +132,9 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.model_selection import train_test_split
     >>> A, B, a, b = train_test_split(*load_digits(return_X_y=True), test_size=0.5, random_state=0)
-    >>> vote = ModularClassifier(n_components=5, diversity=0.75, random_state=0).fit(A, a)
+    >>> vote = ModularClassifier(n_components=5, random_state=0).fit(A, a)
     >>> print(f"{vote.member_scores(B, b).mean():.2f} alone, {vote.score(B, b):.2f} together")
-    0.77 alone, 0.95 together
+    0.74 alone, 0.96 together
     """
 
     extractor: Any = None
@@ -191,10 +204,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         totals = np.bincount(labels, weights=weights, minlength=len(classes))
         self._publish(extractor, members)
         self.classes_, self.class_prior_ = classes, totals / (totals.sum() or 1.0)
-        self.voting_ = self.voting
-        if self.voting == "auto":
-            able = [name for name, method in NEEDED.items() if _all_members_have(method, self)]
-            self.voting_ = able[0] if able and not votes_for_pairs(self.estimators_) else "hard"
+        self.voting_ = _resolved_voting(self.voting, self.estimators_)
         self.__dict__.pop("temperature_", None)
         if self.voting_ == "decision":
             self.temperature_ = 1.0 if self.calibration in (None, "cv") else float(self.calibration)
@@ -228,12 +238,10 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         """
         return self._tally(self._features(X))[0]
 
-    @available_if(partial(_all_members_have, "decision_function"))
+    @available_if(_decides)
     @by_rows()
     def decision_function(self, X: Any) -> Array:
-        """Mean of the members' decision functions; only if all members have one.
-
-        Its largest entry is the class that wins the vote only with ``voting="decision"``.
+        """Mean of the members' decision functions; only if they decide the vote (``voting``).
 
         Parameters
         ----------
@@ -366,7 +374,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
 
     def _breakers(self, features: Sequence[Array]) -> dict[str, Scores]:
         def probability(rows: Indices) -> Array:
-            if self.voting_ != "hard" or not _all_members_have("predict_proba", self):
+            if self.voting_ != "hard" or not _all_have("predict_proba", self.estimators_):
                 return np.zeros((len(rows), len(self.classes_)))
             some = features[:, rows] if isinstance(features, np.ndarray) else [f[rows] for f in features]
             answers = for_all_classes(self._ask("predict_proba", some), self.estimators_, self.classes_)

@@ -25,7 +25,7 @@ def _best_has(method: str, search: Any) -> bool:
         return hasattr(search.best_estimator_, method)
     if isinstance(search.estimator, (str, Mapping)):
         return False  # only the search can tell
-    return all(hasattr(part, method) for _, part in search._named_parts())
+    return hasattr(search._ensemble(search.extractor, search.estimator, None), method)
 
 
 @dataclass(eq=False, repr=False)
@@ -107,7 +107,7 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
     >>> search = ModularClassifierCV(estimator=NearestNeighborClassifier(), n_components=5, scale=False)
     >>> search = search.set_params(random_state=0).fit(X[:1000], y[:1000])
     >>> search.best_params_["diversity"], round(search.score(X[1000:], y[1000:]), 2)
-    (0.6, 0.9)
+    (0.8, 0.95)
     """
 
     _task: ClassVar[str] = "classification"

@@ -52,6 +52,11 @@ class Candidate:
     gamma: float | None = None
     scaled: bool = False
 
+    def size(self, n_features: int) -> float:
+        """Features that all members see together; a share of the variance counts as itself."""
+        sizes = self.sizes
+        return n_features if sizes is None else sizes["n_modules"] * sizes["n_components"]
+
 
 class Outcome(NamedTuple):
     """One candidate on one fold; ``losses`` are those of the test rows, in their order."""

@@ -156,7 +156,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         chosen = trials.tried[best]
         behind = np.array([trials.difference(each, chosen) for each in trials.tried])
         table["difference"], table["se_difference"] = behind.T
-        table["size"] = np.array([_size(each, rows.shape[1]) for each in trials.tried])
+        table["size"] = np.array([each.size(rows.shape[1]) for each in trials.tried])
         fresh.cv_results_, fresh.best_index_ = table, best
         fresh.best_params_ = table["params"][best]
         fresh.best_score_ = float(table["mean_test_score"][best])
@@ -249,7 +249,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             return best
         good = np.flatnonzero(errors <= errors[best] + table["se_test_score"][best])
         simple = {  # a learner on X itself counts as the simplest
-            place: (_size(each, 0), (each.sizes or {"diversity": 0.0})["diversity"])
+            place: (each.size(0), (each.sizes or {"diversity": 0.0})["diversity"])
             for place, each in enumerate(trials.tried)
         }
         return min(map(int, good), key=simple.__getitem__)
@@ -405,9 +405,3 @@ def _largest(extractor: Any, sizes: list[dict[str, Any]], n_features: int, seed:
         most = {"n_modules": 1, "n_components": min(n_axes, n_features)}
     seeds = seeds_for(extractor, two_generators(seed)[0])
     return clone(extractor).set_params(**seeds, **most)
-
-
-def _size(candidate: Candidate, n_features: int) -> float:
-    """Features that all members see together; a share of the variance counts as itself."""
-    sizes = candidate.sizes
-    return n_features if sizes is None else sizes["n_modules"] * sizes["n_components"]
