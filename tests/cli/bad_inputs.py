@@ -160,9 +160,10 @@ BAD_INPUTS = [
         files=table(ROW, ROW, OTHER),
     ),
     Bad(
-        "tuning a number",
-        "tune good.csv --target long --drop kind -o new.modae",
-        ("'long'", "--diversity"),
+        "tuning few numbers",
+        "tune bad.csv --target long -o new.modae",
+        ("3 rows", "too few", "modae fit"),
+        files={"bad.csv": b"long,wide\n1.5,2\n2.5,1\n3.5,2\n"},
     ),
     # --- options --------------------------------------------------------------------------------------
     Bad(
@@ -173,12 +174,7 @@ BAD_INPUTS = [
         "fit good.csv --diversity nan -o new.modae",
         ("--diversity nan", "between 0 and 1"),
     ),
-    Bad(
-        "diversity and tune",
-        "fit good.csv --target kind --tune --diversity 0.5 -o new.modae",
-        ("--diversity", "--tune", "leave one"),
-    ),
-    Bad("tune without a target", "fit good.csv --tune -o new.modae", ("--tune", "--target")),
+    Bad("tune without a target", "tune good.csv -o new.modae", ("tune", "--target")),
     Bad("--modules 0", "fit good.csv --modules 0 -o new.modae", ("--modules 0", "at least 1")),
     Bad("--components 0", "fit good.csv --components 0 -o new.modae", ("--components 0", "from 1")),
     Bad(
@@ -190,7 +186,7 @@ BAD_INPUTS = [
     Bad(
         "two sizes, not tuned",
         "fit good.csv --components 2,3 -o new.modae",
-        ("--components 2,3", "--tune"),
+        ("--components 2,3", "modae tune"),
     ),
     Bad(
         "unknown estimator",

@@ -28,9 +28,9 @@ def sessions(page=PAGE):
 
 
 def without_sizes(printed):
-    """The lines, without sizes of files and versions: those are of the libraries that wrote them."""
+    """The lines, without what other machines and libraries change: sizes of files, versions, times."""
     lines = [line for line in printed.splitlines() if not line.startswith("written by")]
-    return [re.sub(r"\d+ kB", "", line) for line in lines]
+    return [re.sub(r" +", " ", re.sub(r"\d+ [kM]B|\d+\.\d+ s", "", line)).strip() for line in lines]
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ def small_memory(monkeypatch):
 
 def by_hand():
     rows = flowers()[COLUMNS]
-    model = modae.LinearModularAutoencoder(10, 2, 0.5, random_state=0)
+    model = modae.LinearModularAutoencoder(random_state=0)
     return make_pipeline(StandardScaler(), model).fit(rows), rows
 
 
@@ -134,7 +134,7 @@ def test_arrays_with_a_target_column_or_labels_beside_them(desk, call):
     assert call("fit", "all.npz", "--target", "y", "-o", "b.modae", "--no-check").code == 0
     assert call("fit", "sparse.npz", "-o", "c.modae").code == 0
     assert call("transform", "c.modae", "sparse.npz", "-o", "c.npy").code == 0
-    assert np.load("c.npy").shape == (60, 20)
+    assert np.load("c.npy").shape == (60, 60)
     a, b = modae.load("a.modae"), modae.load("b.modae")
     np.testing.assert_array_equal(a.predict(rows), b.predict(rows))
     np.testing.assert_array_equal(a.predict(rows), kind)
@@ -258,7 +258,7 @@ def test_every_line_fits_eighty_columns(desk, call, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     for command in (
         "fit good.csv --target kind -o new.modae",
-        "tune good.csv --target kind --components 2 -o new.modae",
+        "tune good.csv --target kind --components 2 --estimator knn -o new.modae",
         "predict new.modae good.csv -o out.csv",
         "transform new.modae good.csv -o out.parquet",
         "info new.modae",
@@ -314,7 +314,7 @@ def test_endings_may_be_in_capitals(desk, call, name):
             table.to_csv(file, index=False) if name == "X.CSV" else table.to_parquet(file)
     assert call("fit", name, "-o", "NEW.MODAE").code == 0
     assert call("transform", "NEW.MODAE", name, "-o", "OUT.NPY").code == 0
-    assert np.load("OUT.NPY").shape == (60, 20)
+    assert np.load("OUT.NPY").shape == (60, 60)
 
 
 def test_dates_are_refused_by_name_and_may_be_categories(desk, call):
@@ -351,10 +351,26 @@ def test_export_writes_onnx(desk, call):
     assert call("export", "features.modae", "out.txt").code == 2
 
 
-def test_a_fit_that_is_tuned_is_tuned_without_a_check_too(desk, call):
-    command = "fit good.csv --target kind --tune --no-check --components 2 -o new.modae --json"
-    said = json.loads(call(*command.split()).out)
+@pytest.mark.parametrize("options", ["--target kind", "--target long --drop kind"])
+def test_tuning_tries_several_kinds_of_members(desk, call, options):
+    said = json.loads(call(*f"tune good.csv {options} -o new.modae --json".split()).out)
     assert said["command"] == "tune"
-    assert len(said["curve"]) == 11
-    best = min(said["curve"], key=lambda each: each["error"])
-    assert said["diversity"] == modae.load("new.modae")[-1].extractor_.diversity == best["diversity"]
+    names = {row["name"] for row in said["leaderboard"]}
+    kinds = ("neighbors", "svm", "trees")
+    assert names == {"linear on columns"} | {
+        f"{k} on {x}" for k in kinds for x in ("modules", "columns")
+    }
+    assert said["leaderboard"][0]["score"] == pytest.approx(said["score"])
+    others = {row["name"]: row["score"] for row in said["others"]}
+    assert others.pop("modae, as chosen") == pytest.approx(said["score"], abs=0.02)
+    assert said["baseline"] == max(others, key=others.get)
+    model = modae.load("new.modae")
+    assert model.predict(flowers()[model.feature_names_in_]).shape == (60,)
+
+
+def test_tuning_one_kind_of_member_of_one_size(desk, call):
+    command = "tune good.csv --target kind --estimator logistic --components 2 -o new.modae --json"
+    said = json.loads(call(*command.split()).out)
+    assert {row["name"] for row in said["leaderboard"]} == {"logistic on columns", "logistic on modules"}
+    assert said["chosen"]["family"] == "logistic"
+    assert said["chosen"].get("n_components", 2) == 2

@@ -125,7 +125,7 @@ def modae(
 @_command(
     "fitting.fit_command",
     "tune",
-    "Fit what predicts best: several kinds of members, sizes and diversities are tried.",
+    "Fit what predicts best of many candidates.",
     tune=True,
     diversity=None,
     no_check=False,

@@ -80,7 +80,7 @@ class Leaderboard(dict[str, np.ndarray]):
         """What was chosen, and whether modules are better than the same learner on X itself."""
         first = {name: column[list(self["name"]).index(label(chosen))] for name, column in self.items()}
         own = ", ".join(
-            f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}"
+            f"{name}={value:.3g}" if isinstance(value, float) and value % 1 else f"{name}={value}"
             for name, value in chosen.items()
             if name not in SIZE_NAMES
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -33,6 +34,9 @@ from modae.utils.parallel import run_parallel
 
 #: A candidate is dropped from a race when it is worse by so many standard errors of paired rows.
 CLEARLY = 2.0
+
+#: Candidates are screened on two folds, or on as many as it takes to test them on so many rows.
+SCREEN_FOLDS, SCREEN_ROWS = 2, 500
 
 #: Rows to train on and rows to test on.
 Fold = tuple[np.ndarray, np.ndarray]
@@ -117,7 +121,8 @@ class PreparedFold:
             encoders = encoders_in_axes(*self.decomposition, list(new.values()))
             found: list[Any] = [ModulesInAxes(each) for each in encoders]
         else:
-            found = [self.extractor.with_params(**_known(each)) for each in new.values()]
+            known = [{name: each[name] for name in SIZES if name in each} for each in new.values()]
+            found = [self.extractor.with_params(**each) for each in known]  # without the rotation
         self.modules.update(zip(new, found, strict=True))
 
     def features(self, sizes: dict[str, Any] | None) -> tuple[list[Any], Any]:
@@ -213,6 +218,12 @@ class Trials:
         scores = [outcome.score for outcome in self.outcomes.get(candidate, {}).values()]
         mean = -float(np.mean(scores)) if scores else np.inf
         return np.inf if np.isnan(mean) else mean
+
+    @property
+    def few_folds(self) -> range:
+        """The folds on which candidates are screened."""
+        n_folds, n_tested = len(self.folds), sum(len(test) for _, test in self.folds)
+        return range(min(n_folds, max(SCREEN_FOLDS, ceil(SCREEN_ROWS * n_folds / max(n_tested, 1)))))
 
     @property
     def tried(self) -> list[Candidate]:
@@ -332,11 +343,6 @@ def settled(sizes: dict[str, Any]) -> dict[str, Any]:
     """What to ask of a fitted extractor: a share of the variance was settled by its fit."""
     shared = isinstance(sizes["n_components"], float)
     return {name: value for name, value in sizes.items() if not (shared and name == "n_components")}
-
-
-def _known(sizes: dict[str, Any]) -> dict[str, Any]:
-    """Without the rotation, which a fitted extractor cannot change."""
-    return {name: sizes[name] for name in SIZES if name in sizes}
 
 
 def _key(sizes: dict[str, Any] | None) -> tuple[Any, ...]:

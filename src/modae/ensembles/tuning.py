@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import wraps
-from math import ceil
 from time import perf_counter
 from typing import Any, ClassVar, Self
 from warnings import warn
@@ -39,9 +38,6 @@ DIVERSITIES = tuple(round(0.1 * step, 1) for step in range(11))
 
 RULES = ("best", "one_standard_error")
 
-#: Candidates are screened on two folds, or on as many as it takes to test them on so many rows.
-SCREEN_FOLDS, SCREEN_ROWS = 2, 500
-
 #: Sizes and diversity are screened with few modules; the best two of a family race.
 FEW_MODULES, FINALISTS = 5, 2
 
@@ -72,8 +68,8 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
 
     Left alone (``estimator="auto"``), a search goes from many cheap trials to few costly ones:
 
-    1. the own parameters of each family of members, on X itself, on two folds;
-    2. sizes and diversity of the modules for these, with few modules, on two folds;
+    1. the own parameters of each family of members, on X itself, on few folds;
+    2. sizes and diversity of the modules for these, with few modules, on few folds;
     3. for each family the best learner on X itself and the best two sizes, with all modules, in a race
        over all folds: whatever is clearly worse than the best so far is dropped.
     """
@@ -174,7 +170,6 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         scales: list[bool],
     ) -> None:
         """Own parameters and scale, then sizes and diversity, then a race of the best."""
-        few_folds, all_folds = range(_screening_folds(trials)), range(len(trials.folds))
         finalists: list[Candidate] = []
         for name, family in families.items():
             own_scales = scales
@@ -182,7 +177,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
                 own_scales = [min(finalists, key=trials.cost).scaled]
             variants = self._variants(trials, name, family, sizes[name], own_scales)
             if len(variants) > 1:
-                trials.run(variants, few_folds)
+                trials.run(variants, trials.few_folds)
             best = min(variants, key=trials.cost)
             if best.sizes is None:
                 finalists.append(best)
@@ -194,13 +189,13 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
                     replace(on_modules, sizes={**each, "n_modules": few})
                     for each, few in zip(sizes[name], counts, strict=True)
                 ]
-                trials.run(small, few_folds)
+                trials.run(small, trials.few_folds)
                 order = np.argsort([trials.cost(each) for each in small], kind="stable")
                 made = [made[place] for place in order[:FINALISTS]]
             finalists += made
         trials.finalists = finalists
         if "" in families:
-            trials.run(finalists, all_folds)
+            trials.run(finalists, range(len(trials.folds)))
         else:
             trials.race(finalists)
 
@@ -373,11 +368,6 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         """Set what only rows held out can tell."""
 
 
-def _screening_folds(trials: Trials) -> int:
-    n_folds, n_tested = len(trials.folds), sum(len(test) for _, test in trials.folds)
-    return min(n_folds, max(SCREEN_FOLDS, ceil(SCREEN_ROWS * n_folds / max(n_tested, 1))))
-
-
 def _most_trials(
     trials: Trials,
     families: Mapping[str, Family],
@@ -385,7 +375,7 @@ def _most_trials(
     scales: list[bool],
 ) -> int:
     """How many trials there will be if no candidate is dropped: for the time left."""
-    few, n_folds, most = _screening_folds(trials), len(trials.folds), 0
+    few, n_folds, most = len(trials.few_folds), len(trials.folds), 0
     for name, family in families.items():
         n_variants, n_sizes = len(family.variants()) * len(scales), len(sizes[name])
         raced = 1 + min(n_sizes, FINALISTS) if name else n_sizes
