@@ -67,7 +67,7 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         Weight of the disagreement of the modules, in [0, 1]; above 1 the loss has no minimum.
         The optimal loss never rises with it, so choose it by what the features are for, for example
         the cross-validated error of a classifier, not by ``score``. (The three defaults are those with
-        the smallest error of nearest-neighbour ensembles over 35 data sets: ``benchmarks/sizes.py``.)
+        the smallest error of nearest-neighbour ensembles over 34 data sets: ``benchmarks/sizes.py``.)
     rotation : {None, "random"}, default=None
         "random" turns the codes inside each module by a random rotation. Loss, certificate and
         reconstructions stay as they are; members that look at one column at a time, such as trees,
