@@ -123,7 +123,7 @@ class RotationForest(BaseEstimator):
 
 
 def scaled_or_not(model: Any, grid: dict[str, list[Any]]) -> GridSearchCV:
-    """A search over the scale too, as ours: standardised where columns differ tenfold, or as they are."""
+    """A search over the scale too, as ours: standardised where columns differ much, or as they are."""
     steps = Pipeline([("scale", ScaleIfNeeded()), ("model", model)])
     named = {f"model__{name}": values for name, values in grid.items()}
     return GridSearchCV(steps, {"scale": [ScaleIfNeeded(), "passthrough"], **named}, cv=5)
