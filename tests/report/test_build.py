@@ -326,3 +326,18 @@ def test_a_missing_plotly_is_said_before_the_work(digit_modules, digits, monkeyp
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
     with pytest.raises(ImportError, match=r'pip install "modae\[report\]"'):
         build(digit_modules, digits[0])
+
+
+def test_one_learner_on_all_columns_has_no_modules_to_show(wine):
+    X, y = wine
+    families = {"linear": (LogisticRegression(), {"C": [0.1]})}
+    search = ModularClassifierCV(estimator=families, n_components=1, diversities=[0.5], cv=3, scale=True)
+    model = search.fit(X, y).best_estimator_
+    assert "n_modules" not in search.best_params_
+    facts = build(model, X, y).facts
+    assert "One LogisticRegression on all columns" in facts["summary"][0]
+    assert {each["id"] for each in facts["studies"][0]["sections"]} == {
+        "errors",
+        "densities",
+        "predictions",
+    }

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from modae.ensembles.families import AllColumns
 from modae.metrics import redundancy
 from modae.report.charts import Section
 from modae.report.errors import (
@@ -189,8 +190,8 @@ def sections(
         None if trials is None else error_section(subject, trials),
         allocation_section(subject),
         reconstruction_section(subject, shape),
-        explained_section(subject, shape),
-        likeness_section(subject, n_jobs),
+        None if isinstance(subject.parts.extractor, AllColumns) else explained_section(subject, shape),
+        None if subject.n_modules == 1 else likeness_section(subject, n_jobs),
         density_section(subject),
         None if trials is None else prediction_section(trials),
         loss_section(subject),
@@ -210,6 +211,8 @@ def summary_text(subject: Subject, trials: PathErrors | None) -> list[str]:
         members = " or ".join(sorted({type(member).__name__ for member in ensemble.estimators_}))
         end = "they vote" if classify else "their mean is the answer"
         model += f" On the features of each a {members} is trained, and {end}."
+        if isinstance(extractor, AllColumns):
+            model = f"One {members} on all columns: no modules."
     data = f"Data: {counted(subject.n_rows, 'row')} with {counted(len(subject.names), 'column')}"
     if classify and subject.classes is not None:
         data += f" and {counted(len(subject.classes), 'class')}"

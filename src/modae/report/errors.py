@@ -192,7 +192,7 @@ def _baselines(subject: Subject, ensemble: Any, n_fitted: int) -> dict[str, Any]
         f"one PCA with {counted(size, 'component')}": make_pipeline(PCA(size, random_state=0), member)
         for size in sorted({max(1, min(size, most)) for size in (width, width * n_modules)})
     }
-    if not isinstance(subject.parts.extractor, BaggingAutoencoder):
+    if n_modules > 1 and not isinstance(subject.parts.extractor, BaggingAutoencoder):
         bagging = BaggingAutoencoder(n_modules, width, random_state=0)
         models[BAGGING] = clone(ensemble).set_params(extractor=bagging)
     return models
