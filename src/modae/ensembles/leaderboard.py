@@ -8,6 +8,10 @@ import numpy as np
 
 from modae.utils.text import percent
 
+COLUMNS = (
+    "name", "score", "error", "se", "difference", "se_difference", "fit_time", "predict_time", "size",
+)  # fmt: skip
+
 SIZE_NAMES = ("n_modules", "n_components", "diversity", "rotation", "scale", "family")
 
 
@@ -43,17 +47,9 @@ class Leaderboard(dict[str, np.ndarray]):
         for place in np.argsort(results["rank_test_score"], kind="stable"):
             best.setdefault(label(results["params"][place]), int(place))
         places = list(best.values())
-        columns = {
-            "score": "mean_test_score",
-            "error": "mean_ensemble_error",
-            "se": "se_ensemble_error",
-            "difference": "difference",
-            "se_difference": "se_difference",
-            "fit_time": "mean_fit_time",
-            "predict_time": "mean_score_time",
-            "size": "size",
-        }
-        taken = {name: results[column][places] for name, column in columns.items()}
+        named = {"fit_time": "mean_fit_time", "predict_time": "mean_score_time"}
+        named |= {"score": "mean_test_score", "error": "mean_ensemble_error", "se": "se_ensemble_error"}
+        taken = {name: results[named.get(name, name)][places] for name in COLUMNS[1:]}
         return cls.of({"name": np.array(list(best), dtype=object), **taken})
 
     def __str__(self) -> str:

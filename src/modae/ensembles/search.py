@@ -177,6 +177,8 @@ class Trials:
 
     def run(self, candidates: Sequence[Candidate], folds: Sequence[int]) -> None:
         """Try candidates on some folds; what is known, or would be too late, is not tried."""
+        if self.is_late and self.tried:
+            return
         tasks = [
             (candidate, place)
             for place in folds
@@ -184,7 +186,7 @@ class Trials:
             if place not in self.outcomes.setdefault(candidate, {})
         ]
         for key in dict.fromkeys((place, candidate.scaled) for candidate, place in tasks):
-            if key not in self.prepared and not self.is_late:
+            if key not in self.prepared and not (self.is_late and self.prepared):
                 self.prepared[key] = PreparedFold(self, self.folds[key[0]], key[1])
             if key in self.prepared:
                 self.prepared[key].solve(
@@ -232,9 +234,8 @@ class Trials:
 
     @property
     def is_late(self) -> bool:
-        """Whether the time is over. One fold at least is prepared, so that there is something to try."""
-        over = self.deadline is not None and perf_counter() > self.deadline
-        return over and bool(self.prepared)
+        """Whether the time is over."""
+        return self.deadline is not None and perf_counter() > self.deadline
 
     def table(self) -> dict[str, Any]:
         """``cv_results_``: what came out for each candidate on each fold, means and standard errors.
@@ -285,7 +286,7 @@ class Trials:
 
         With a scoring of one's own only scores of whole folds are known, and compared.
         """
-        mine, theirs = self.outcomes[candidate], self.outcomes[best]
+        mine, theirs = self.outcomes.get(candidate, {}), self.outcomes.get(best, {})
         shared = sorted(set(mine) & set(theirs))
         if not shared:
             return np.inf, 0.0
@@ -300,7 +301,7 @@ class Trials:
 
     def _try(self, candidate: Candidate, place: int) -> Outcome | None:
         """Members for one candidate, trained and tested on one fold."""
-        if self.is_late and any(self.outcomes.values()):
+        if self.is_late and self.tried:
             return None
         (train, test), start = self.folds[place], perf_counter()
         weights = [None if self.weights is None else self.weights[part] for part in (train, test)]

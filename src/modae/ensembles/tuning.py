@@ -236,7 +236,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
                 stacklevel=5,
             )
         final = np.array([each in trials.finalists for each in trials.tried])
-        if np.isfinite(errors[final]).any():  # else the time was over before the race
+        if np.isfinite(errors[final]).any() and not trials.is_late:  # else the best so far
             errors[~final] = np.inf
         errors[table["n_folds"] < table["n_folds"][np.isfinite(errors)].max()] = np.inf
         best = int(np.argmin(errors))

@@ -83,43 +83,39 @@ def compare(
     check_consistent_length(X, y)
     folds = make_folds(cv, X, y, groups=groups, classes=classify)
 
-    def trial(model: Any, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, float, float, int]:
+    def trial(model: Any, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """Losses of the test rows, and the times of a fit and of the predictions."""
         start = perf_counter()
         fitted = clone(model).fit(take_rows(X, train), y[train])
         between = perf_counter()
         answers = fitted.predict(take_rows(X, test))
-        end = perf_counter()
+        times = between - start, perf_counter() - between
         losses = answers != y[test] if classify else np.square(answers - y[test])
-        size = int(getattr(fitted, "n_features_in_", np.shape(X)[1]))
-        return losses.astype(float), between - start, end - between, size
+        return losses.astype(float), *times
 
     tasks = [(model, train, test) for model in models.values() for train, test in folds]
     found = run_parallel(trial, tasks, n_jobs)
-    tested = np.concatenate([y[test] for _, test in folds])
-    scale = error_of(np.ones(len(tested)), tested, classify=classify)
-    rows: list[dict[str, Any]] = []
-    for place, name in enumerate(models):
-        mine = found[place * len(folds) : (place + 1) * len(folds)]
-        errors = [
-            error_of(losses, y[test], classify=classify)
-            for (losses, *_), (_, test) in zip(mine, folds, strict=True)
-        ]
-        rows.append(
-            {
-                "name": name,
-                "score": 1.0 - np.mean(errors),
-                "error": np.mean(errors),
-                "se": np.std(errors) / np.sqrt(max(len(folds) - 1, 1)),
-                "losses": scale * np.concatenate([losses for losses, *_ in mine]),
-                "fit_time": np.mean([each[1] for each in mine]),
-                "predict_time": np.mean([each[2] for each in mine]),
-                "size": mine[0][3],
-            }
-        )
-    best = min(rows, key=lambda row: row["error"])["losses"]
-    for row in rows:
-        row["difference"], row["se_difference"] = paired_difference(row.pop("losses"), best)
-    return Leaderboard.of({name: [row[name] for row in rows] for name in rows[0]})
+    shape = len(models), len(folds)
+    tested = [y[test] for *_, test in tasks]
+    errors = np.reshape(
+        [error_of(each[0], true, classify=classify) for each, true in zip(found, tested, strict=True)],
+        shape,
+    )
+    rows = np.concatenate(tested[: len(folds)])
+    losses = np.concatenate([each[0] for each in found]).reshape(len(models), -1)
+    losses *= error_of(np.ones(len(rows)), rows, classify=classify)
+    best = losses[errors.mean(axis=1).argmin()]
+    times = np.reshape([each[1:] for each in found], (*shape, 2)).mean(axis=1)
+    columns = {
+        "name": list(models),
+        "score": 1.0 - errors.mean(axis=1),
+        "error": errors.mean(axis=1),
+        "se": errors.std(axis=1) / np.sqrt(max(len(folds) - 1, 1)),
+        "size": [np.shape(X)[1]] * len(models),
+    }
+    pairs = np.array([paired_difference(each, best) for each in losses])
+    columns |= dict(zip(("difference", "se_difference"), pairs.T, strict=True))
+    return Leaderboard.of(columns | dict(zip(("fit_time", "predict_time"), times.T, strict=True)))
 
 
 def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, Any]:
