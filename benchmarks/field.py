@@ -121,9 +121,10 @@ def report(results: dict[str, dict[str, dict[str, Any]]], methods: list[str]) ->
             f"| {method} | {error:.2f} | {middle:.2f} | {ranks[place]:.2f} | {shown or ' | '} "
             f"| {seconds[:, place].mean():.1f} |"
         )
-    print("\nErrors (%) on each set:")
+    print(f"\n| % on each set | {' | '.join(methods)} |\n|{'---|' * (len(methods) + 1)}")
     for name, row in zip(results, errors, strict=True):
-        print(f"{name:24}", *(f"{m}: {100 * e:.1f};" for m, e in zip(methods, row, strict=True)))
+        cells = [f"**{100 * e:.1f}**" if e == row.min() else f"{100 * e:.1f}" for e in row]
+        print(f"| {name} | {' | '.join(cells)} |")
 
 
 def main() -> None:
