@@ -1,7 +1,7 @@
 """Time of the default search: ``python -m benchmarks.search``.
 
-Against five folds of a random forest of 300 trees, with the same ``n_jobs``; and how a search with a time
-budget ends: after the budget, and the longest single trial.
+Against five folds of a random forest of 300 trees, with the same ``n_jobs``; and how a search with a
+time budget ends: after the budget, and the longest single trial.
 """
 
 import warnings
