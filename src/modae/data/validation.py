@@ -28,14 +28,12 @@ from modae.utils.arrays import FLOAT64, Array
 FLOATS = (np.float64, np.float32)
 
 
-class AcceptsAnyRows:
-    """Tags of an estimator that takes whatever :func:`rows_of` reads, and answers in its precision."""
+class AcceptsSparse:
+    """Tags of an estimator that takes sparse matrices too, as :func:`rows_of` reads them."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = True
-        tags.array_api_support = True
         return tags
 
 

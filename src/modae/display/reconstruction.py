@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.sparse import issparse
 
-from modae.display.style import chosen_indices, pyplot, shaped, single_axes
+from modae.display import style
 from modae.ensembles.parts import take_apart
 from modae.utils.parameters import check_count
 
@@ -66,8 +66,8 @@ class ReconstructionDisplay:
         if len(images) != 3:
             raise ValueError(f"originals must have shape (n, height, width), got {images}.")
         by_module = (len(self.modules), *images)
-        self.reconstructions = shaped("reconstructions", reconstructions, by_module)
-        self.means = shaped("means", means, images)
+        self.reconstructions = style.shaped("reconstructions", reconstructions, by_module)
+        self.means = style.shaped("means", means, images)
 
     @classmethod
     def from_estimator(
@@ -104,7 +104,7 @@ class ReconstructionDisplay:
         -------
         display : ReconstructionDisplay
         """
-        pyplot()
+        style.pyplot()
         check_count("n_rows", n_rows)
         parts = take_apart(estimator)
         extractor = parts.extractor
@@ -118,7 +118,7 @@ class ReconstructionDisplay:
         shape = (len(originals), *image_sides(image_shape, originals.shape[1]))
         every = np.asarray(extractor.reconstruct_modules(rows))
         wanted = range(min(4, len(every))) if modules is None else modules
-        shown = chosen_indices("modules", wanted, len(every))
+        shown = style.chosen_indices("modules", wanted, len(every))
         display = cls(
             originals=originals.reshape(shape),
             reconstructions=every[shown].reshape(-1, *shape),
@@ -152,7 +152,7 @@ class ReconstructionDisplay:
             y, x = top[row], left[column]
             canvas[y : y + height, x : x + width] = columns[column, row]
         inches = 0.8 / width  # about as wide as the label of a column
-        ax = single_axes(ax, size=(canvas.shape[1] * inches, canvas.shape[0] * inches + 0.3))
+        ax = style.single_axes(ax, size=(canvas.shape[1] * inches, canvas.shape[0] * inches + 0.3))
         self.ax_, self.figure_ = ax, ax.figure
         ends = {"vmin": self.originals.min(), "vmax": self.originals.max()}
         picture = np.ma.masked_invalid(canvas)

@@ -275,8 +275,3 @@ class LinearModularRegressor(CertifiedModules, MultiOutputMixin, RegressorMixin,
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in vars(self)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
