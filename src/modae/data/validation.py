@@ -174,11 +174,10 @@ def labels_of(X: Any, y: Any, estimator: BaseEstimator) -> np.ndarray:
     return y
 
 
-def targets_of(X: Any, y: Any, estimator: BaseEstimator) -> Array:
-    """One target, or several, for each row of X; a copy, as the caller may change his array."""
-    targets: Array = check_array(
-        _known(y, estimator), ensure_2d=False, dtype=np.float64, input_name="y", copy=True
-    )
+def targets_of(X: Any, y: Any, estimator: BaseEstimator, *, copy: bool = True) -> Array:
+    """One target, or several, for each row of X; a copy, if the caller may change his array."""
+    y = _known(y, estimator)
+    targets: Array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", copy=copy)
     check_length(X, targets)
     return targets
 
@@ -205,9 +204,6 @@ LAZY_ROWS = {
     "dask": "modae.sources.dask_rows:DaskRows",
     "modae.sources.batches": "modae.sources.batches:BatchRows",
 }
-
-#: (rows, weights or None, index of the first row) -> a summary with a method ``join``.
-Summarise = Callable[[Rows, Array | None, int], Any]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -240,20 +236,13 @@ class LazyRows(ABC):
 
     @abstractmethod
     def reduce(
-        self,
-        estimator: BaseEstimator,
-        summarise: Summarise,
-        sample_weight: Any,
-        *,
-        reset: bool,
-        upcast: bool,
-        indexed: bool,
+        self, estimator: Any, summarise: Any, weights: Any, *, reset: bool, upcast: bool, indexed: bool
     ) -> Any:
         """Validate training data for an estimator and sum them up.
 
         ``n_features_in_`` and ``feature_names_in_`` are set on the estimator if ``reset``, and checked
-        if not. ``summarise(rows, weights, start)`` is called for each chunk, where ``start`` is the
-        index of its first row, and the answers are joined. A summary that is not ``indexed`` does not
+        if not. ``summarise(rows, weights or None, start)`` is called for each chunk, where ``start`` is
+        the index of its first row, and its answers are put together by their method ``join``. A summary that is not ``indexed`` does not
         depend on ``start``, which need not be known then.
         """
 

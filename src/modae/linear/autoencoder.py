@@ -13,24 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from modae.data.rows import Rows
 from modae.data.summary import DataSummary
 from modae.data.validation import gather, lazy_rows, rows_of, weights_of
-from modae.linear.model import (
-    ROTATIONS,
-    SOLVERS,
-    LinearModel,
-    Modules,
-    Settings,
-    resolved_components,
-)
+from modae.linear.model import ROTATIONS, SOLVERS, LinearModel, Modules, Settings, resolved_components
 from modae.linear.modules import CertifiedModules, LinearModules, fitted
 from modae.utils.arrays import Array
-from modae.utils.parameters import (
-    check_choice,
-    check_components,
-    check_count,
-    check_diversity,
-    check_flag,
-    check_non_negative,
-)
+from modae.utils.parameters import check_choice, check_components, check_count, check_flag
 
 #: Held while rows join those of an estimator, so that several threads may call ``partial_fit``.
 _JOINING = Lock()
@@ -325,15 +311,12 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         return other
 
     def _check_parameters(self) -> None:
-        check_count("n_modules", self.n_modules)
+        self._check_settings()
         check_components(self.n_components)
-        check_diversity(self.diversity)
         check_choice("rotation", self.rotation, ROTATIONS)
         check_choice("solver", self.solver, ("auto", *SOLVERS))
         check_choice("spectrum", self.spectrum, ("auto", "exact", "krylov"))
         check_flag("upcast", self.upcast)
-        check_non_negative("tol", self.tol)
-        check_count("max_iter", self.max_iter)
         check_random_state(self.random_state)
 
     def _summarise(self, X: Any, sample_weight: Any, *, reset: bool) -> tuple[DataSummary, Rows | None]:

@@ -20,7 +20,7 @@ from modae.data.validation import AcceptsSparse, by_rows, codes_of, gather, rows
 from modae.linear.model import LinearModel, Modules, read_only
 from modae.linear.notebook import KeyFigures, modules_text, optimality
 from modae.utils.arrays import Array
-from modae.utils.parameters import check_diversity
+from modae.utils.parameters import check_count, check_diversity, check_non_negative
 from modae.utils.text import bounded_loss, percent
 
 
@@ -287,6 +287,14 @@ class CertifiedModules(KeyFigures, AcceptsSparse):
         for diversity in values:
             check_diversity(diversity)
         return (self.with_diversity(diversity) for diversity in values)
+
+    def _check_settings(self) -> None:
+        """The parameters that all have, as :class:`modae.linear.model.Settings` reads them."""
+        model: Any = self
+        check_count("n_modules", model.n_modules)
+        check_diversity(model.diversity)
+        check_non_negative("tol", model.tol)
+        check_count("max_iter", model.max_iter)
 
     @abstractmethod
     def _derived(self, **changes: Any) -> Self:

@@ -8,16 +8,9 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn import ensemble
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.decomposition import PCA
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -147,14 +140,17 @@ def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, A
     >>> list(rivals(*load_iris(return_X_y=True), classify=True))
     ['random forest', 'extra trees', 'gradient boosting', 'SVM', 'logistic regression']
     """
-    (n_rows, n_features), sparse, seed = X.shape, issparse(X), {"random_state": 0}
-    forest = RandomForestClassifier(300, **seed) if classify else RandomForestRegressor(300, **seed)
-    extra = ExtraTreesClassifier(300, **seed) if classify else ExtraTreesRegressor(300, **seed)
-    models: dict[str, Any] = {"random forest": forest, "extra trees": extra}
+    (n_rows, n_features), sparse = X.shape, issparse(X)
+
+    def trees(name: str, **size: int) -> Any:
+        kind = "Classifier" if classify else "Regressor"
+        return getattr(ensemble, f"{name}{kind}")(**size, random_state=0)
+
+    models: dict[str, Any] = {"random forest": trees("RandomForest", n_estimators=300)}
+    models["extra trees"] = trees("ExtraTrees", n_estimators=300)
     n_trees = n_features * (len(np.unique(y)) if classify else 1)
     if n_trees <= BOOSTED and not sparse:
-        boosting = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
-        models["gradient boosting"] = boosting(**seed)
+        models["gradient boosting"] = trees("HistGradientBoosting")
     scaler = StandardScaler(with_mean=not sparse)
     if n_rows <= TUNED_ROWS:
         kernel = make_pipeline(scaler, SVC() if classify else SVR())

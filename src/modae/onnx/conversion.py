@@ -24,16 +24,7 @@ from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.bagging import BaggingAutoencoder
 from modae.linear.regressor import LinearModularRegressor
 from modae.onnx.foreign import convert_foreign, neighbors_label, neighbors_target
-from modae.onnx.graph import (
-    INPUT,
-    Answer,
-    Classification,
-    Converter,
-    Features,
-    Graph,
-    Regression,
-    refusal,
-)
+from modae.onnx.graph import Answer, Classification, Converter, Features, Graph, Regression, refusal
 from modae.utils.arrays import Array
 
 #: Mean probabilities closer than this are a tie: float32 and the order of summation differ by less.
@@ -50,7 +41,7 @@ def onnx_model(estimator: Any) -> ModelProto:
             "after it.",
         )
     width, graph = int(estimator.n_features_in_), Graph()
-    answer = convert(graph, estimator, Features(INPUT, width))
+    answer = convert(graph, estimator, Features(Graph.INPUT, width))
     notes = {"modae": __version__, "class": type(estimator).__name__}
     if hasattr(estimator, "feature_names_in_"):
         notes["feature_names"] = json.dumps([str(name) for name in estimator.feature_names_in_])

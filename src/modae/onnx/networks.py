@@ -13,16 +13,7 @@ from torch import Tensor, nn
 from modae.deep.autoencoder import ModularAutoencoder
 from modae.deep.copies import Copies
 from modae.deep.supervised import ModularNetworkClassifier, ModularNetworkRegressor
-from modae.onnx.graph import (
-    OPSET,
-    Classification,
-    Converter,
-    Features,
-    Graph,
-    Regression,
-    failure,
-    refusal,
-)
+from modae.onnx.graph import Classification, Converter, Features, Graph, Regression, refusal
 from modae.utils.extras import require
 
 
@@ -108,11 +99,11 @@ def exported(parts: list[nn.Module], width: int) -> Any:
                 (torch.zeros(2, width),),
                 dynamo=True,
                 verbose=False,
-                opset_version=OPSET,
+                opset_version=Graph.OPSETS[""],
                 dynamic_shapes=({0: torch.export.Dim("rows")},),
             )
     except Exception as error:
-        raise failure(name, "torch.onnx.export", error) from error
+        raise refusal(name, "torch.onnx.export failed", error) from error
     finally:
         logger.setLevel(level)
     model = program.model_proto
