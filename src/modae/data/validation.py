@@ -28,12 +28,20 @@ from modae.utils.arrays import FLOAT64, Array
 FLOATS = (np.float64, np.float32)
 
 
-class AcceptsSparse:
-    """Tags of an estimator that takes sparse matrices too, as :func:`rows_of` reads them."""
+class AcceptsRows:
+    """Tags of an estimator that takes whatever :func:`rows_of` reads, and answers in its precision.
+
+    It comes before the mixins of scikit-learn, whose tags it changes.
+    """
+
+    _takes_tensors = False  # arrays of other namespaces, answered where they are
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = True
+        tags.array_api_support = self._takes_tensors
+        if tags.transformer_tags is not None:
+            tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
@@ -242,8 +250,8 @@ class LazyRows(ABC):
 
         ``n_features_in_`` and ``feature_names_in_`` are set on the estimator if ``reset``, and checked
         if not. ``summarise(rows, weights or None, start)`` is called for each chunk, where ``start`` is
-        the index of its first row, and its answers are put together by their method ``join``. A summary that is not ``indexed`` does not
-        depend on ``start``, which need not be known then.
+        the index of its first row, and its answers are put together by their method ``join``. A summary
+        that is not ``indexed`` does not depend on ``start``, which need not be known then.
         """
 
     @abstractmethod
@@ -276,6 +284,17 @@ def lazy_rows(X: Any) -> LazyRows | None:
                 rows: LazyRows = getattr(import_module(module), name)(X)
                 return rows
     return None
+
+
+def summarised(
+    X: Any, estimator: BaseEstimator, summarise: Any, weights: Any = None, *, indexed: bool, **how: bool
+) -> tuple[Any, Rows | None]:
+    """Validate training data and sum them up, as :meth:`LazyRows.reduce`; and the rows, if in memory."""
+    lazy = lazy_rows(X)
+    if lazy is not None:
+        return lazy.reduce(estimator, summarise, weights, indexed=indexed, **how), None
+    rows = rows_of(X, estimator, **how)
+    return summarise(rows, weights_of(weights, rows.shape[0]), 0), rows
 
 
 def by_rows(axis: int = 0) -> Callable[[Method], Method]:

@@ -219,8 +219,7 @@ class ModularAutoencoder(ModularTransformer, DeepModules):
         return -model.loss(*model.losses(rows))
 
     def _task(self, rows: Rows, y: Any, start: TrainedModel | None, classes: Any) -> Task:
-        if self.n_components is not None:
-            check_count("n_components", self.n_components)
+        check_count("n_components", self.n_components, optional=True)
         n_components = int(resolved_components(self.n_components, rows.shape[1]))
         arguments = {"n_components": n_components, "encoder": self.encoder, "decoder": self.decoder}
         return None, arguments, {"loss": "squared_error", "average": "probability"}

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from modae.data.rows import Rows
-from modae.data.validation import AcceptsSparse, rows_of
+from modae.data.validation import AcceptsRows, rows_of
 from modae.deep.loss import check_name
 from modae.deep.model import DTYPES, Scaling, TrainedModel, TrainingState, device_of
 from modae.deep.training import SCHEDULES, train
@@ -28,7 +28,7 @@ Task = tuple[Any, dict[str, Any], dict[str, Any]]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DeepModules(KeyFigures, AcceptsSparse, BaseEstimator):
+class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
     """A scikit-learn estimator around one training loop, with the parameters of training.
 
     Abstract: a subclass says what its network, its objective and its targets are. It is a dataclass, so

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from modae.data.rows import Rows
 from modae.data.summary import DataSummary
-from modae.data.validation import gather, lazy_rows, rows_of, weights_of
+from modae.data.validation import gather, lazy_rows, summarised
 from modae.linear.model import ROTATIONS, SOLVERS, LinearModel, Modules, Settings, resolved_components
 from modae.linear.modules import CertifiedModules, LinearModules, fitted
 from modae.utils.arrays import Array
@@ -292,8 +292,7 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         estimator : LinearModularAutoencoder
         """
         check_is_fitted(self)
-        if n_components is not None:
-            check_count("n_components", n_components)
+        check_count("n_components", n_components, optional=True)
         given = {"n_modules": n_modules, "n_components": n_components, "diversity": diversity}
         return self._derived(**{name: value for name, value in given.items() if value is not None})
 
@@ -311,7 +310,7 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         return other
 
     def _check_parameters(self) -> None:
-        self._check_settings()
+        Settings.check(self)
         check_components(self.n_components)
         check_choice("rotation", self.rotation, ROTATIONS)
         check_choice("solver", self.solver, ("auto", *SOLVERS))
@@ -325,20 +324,11 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         Names and number of the columns are kept if ``reset``, and compared if not.
         """
         self._check_parameters()
-        lazy, rows = lazy_rows(X), None
-        if lazy is None:
-            rows = rows_of(X, self, reset=reset, upcast=self.upcast)
-            new = DataSummary.of(rows, weights_of(sample_weight, rows.shape[0]))
-        else:
-            if reset and (width := lazy.columns().shape[1]):
-                resolved_components(self.n_components, width)  # said before the rows are read
-            options = {"reset": reset, "upcast": self.upcast, "indexed": False}
-            new = lazy.reduce(
-                self,
-                lambda rows, weights, start: DataSummary.of(rows, weights),
-                sample_weight,
-                **options,
-            )
+        lazy = lazy_rows(X)
+        if lazy is not None and reset and (width := lazy.columns().shape[1]):
+            resolved_components(self.n_components, width)  # said before the rows are read
+        how = {"reset": reset, "upcast": self.upcast, "indexed": False}
+        new, rows = summarised(X, self, DataSummary.of, sample_weight, **how)
         if new.is_empty and reset:
             raise ValueError("sample_weight is zero for every row: there would be no data.")
         return new, rows

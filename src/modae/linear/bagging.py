@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from modae.core.frames import random_rotations
 from modae.data.bootstrap import Resamples
 from modae.data.rows import Rows
-from modae.data.validation import lazy_rows, rows_of
+from modae.data.validation import summarised
 from modae.linear.model import ROTATIONS, Modules, read_only, resolved_components
 from modae.linear.modules import LinearModules, fitted
 from modae.utils.arrays import Array
@@ -114,14 +114,13 @@ class BaggingAutoencoder(LinearModules):
         self
         """
         check_count("n_modules", self.n_modules)
-        if self.n_components is not None:
-            check_count("n_components", self.n_components)
+        check_count("n_components", self.n_components, optional=True)
         check_choice("rotation", self.rotation, ROTATIONS)
         check_choice("spectrum", self.spectrum, ("auto", "exact", "krylov"))
         check_flag("upcast", self.upcast)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
 
-        def resample(rows: Rows, weights: Array | None = None, start: int = 0) -> Resamples:
+        def resample(rows: Rows, weights: Array | None, start: int) -> Resamples:
             return Resamples.of(rows, seed, self.n_modules, start)
 
         def module_axes(module: int) -> tuple[Array, Array]:
@@ -129,12 +128,8 @@ class BaggingAutoencoder(LinearModules):
             return sample.axes, sample.eigenvalues * sample.variance_unit
 
         fresh = copy(self)  # a fit that fails leaves this model as it was
-        lazy = lazy_rows(X)
-        if lazy is None:
-            resamples = resample(rows_of(X, fresh, reset=True, upcast=self.upcast))
-        else:
-            options = {"reset": True, "upcast": self.upcast, "indexed": True}
-            resamples = lazy.reduce(fresh, resample, None, **options)
+        options = {"reset": True, "upcast": self.upcast, "indexed": True}
+        resamples, _ = summarised(X, fresh, resample, **options)
         width = int(resolved_components(self.n_components, fresh.n_features_in_))
         tasks = [(module,) for module in range(self.n_modules)]
         found = run_parallel(module_axes, tasks, self.n_jobs)

@@ -27,6 +27,7 @@ from modae.data.rows import HOST, Rows, centred_product, centred_squares, place_
 from modae.data.spectrum import Spectrum
 from modae.data.summary import DataSummary
 from modae.utils.arrays import Array, Precision
+from modae.utils.parameters import check_count, check_diversity, check_non_negative
 
 #: Name of a solver -> ``solve(problem, rng, *, tol, max_iter)``, which returns a Solution.
 SOLVERS: dict[str, Callable[..., Solution]] = {
@@ -63,6 +64,14 @@ class Settings:
     max_iter: int
     seed: int
     rotation: str | None = None
+
+    @staticmethod
+    def check(estimator: Any) -> None:
+        """Check those parameters of an estimator that both linear models have."""
+        check_count("n_modules", estimator.n_modules)
+        check_diversity(estimator.diversity)
+        check_non_negative("tol", estimator.tol)
+        check_count("max_iter", estimator.max_iter)
 
     @classmethod
     def of(

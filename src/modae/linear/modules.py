@@ -16,15 +16,15 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from modae.data.rows import HOST, Rows, check_same_place, place_and_values, remember_place
-from modae.data.validation import AcceptsSparse, by_rows, codes_of, gather, rows_of
+from modae.data.validation import AcceptsRows, by_rows, codes_of, gather, rows_of
 from modae.linear.model import LinearModel, Modules, read_only
 from modae.linear.notebook import KeyFigures, modules_text, optimality
 from modae.utils.arrays import Array
-from modae.utils.parameters import check_count, check_diversity, check_non_negative
+from modae.utils.parameters import check_diversity
 from modae.utils.text import bounded_loss, percent
 
 
-class ModularTransformer(TransformerMixin):
+class ModularTransformer(AcceptsRows, TransformerMixin):
     """What extractors with modules share, linear or deep: the names of their codes, and a score.
 
     Abstract: a subclass says how many modules it has, of how many components, and what rows score.
@@ -76,11 +76,6 @@ class ModularTransformer(TransformerMixin):
     def _key_figures(self) -> dict[str, str]:
         return super()._key_figures() | {"Modules": modules_text(self._shape())}
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     @abstractmethod
     def score_samples(self, X: Any) -> Array:
         """Minus the loss of each row."""
@@ -90,11 +85,13 @@ class ModularTransformer(TransformerMixin):
         """Number of fitted modules, and of components of each."""
 
 
-class LinearModules(ModularTransformer, KeyFigures, AcceptsSparse, BaseEstimator):
+class LinearModules(ModularTransformer, KeyFigures, BaseEstimator):
     """Codes and reconstructions by linear modules with orthonormal decoders.
 
     Abstract: a subclass says what its modules are.
     """
+
+    _takes_tensors = True
 
     @by_rows()
     def transform(self, X: Any) -> Array:
@@ -195,11 +192,6 @@ class LinearModules(ModularTransformer, KeyFigures, AcceptsSparse, BaseEstimator
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in vars(self)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.array_api_support = True
-        return tags
-
     def _shape(self) -> tuple[int, ...]:
         return self._fitted_modules().encoders.shape[:2]
 
@@ -226,7 +218,7 @@ def fitted(read: Callable[[Any], Any]) -> property:
     return property(get)
 
 
-class CertifiedModules(KeyFigures, AcceptsSparse):
+class CertifiedModules(AcceptsRows, KeyFigures):
     """An estimator whose loss is compared with a lower bound: certificate, key figures, diversity path.
 
     Abstract: a subclass has a LinearModel once it is fitted, and says how another one is made.
@@ -287,14 +279,6 @@ class CertifiedModules(KeyFigures, AcceptsSparse):
         for diversity in values:
             check_diversity(diversity)
         return (self.with_diversity(diversity) for diversity in values)
-
-    def _check_settings(self) -> None:
-        """The parameters that all have, as :class:`modae.linear.model.Settings` reads them."""
-        model: Any = self
-        check_count("n_modules", model.n_modules)
-        check_diversity(model.diversity)
-        check_non_negative("tol", model.tol)
-        check_count("max_iter", model.max_iter)
 
     @abstractmethod
     def _derived(self, **changes: Any) -> Self:

@@ -154,9 +154,8 @@ class LinearModularRegressor(CertifiedModules, MultiOutputMixin, RegressorMixin,
         -------
         self
         """
-        self._check_settings()
-        if self.n_components is not None:
-            check_count("n_components", self.n_components)
+        Settings.check(self)
+        check_count("n_components", self.n_components, optional=True)
         check_non_negative("alpha", self.alpha)
         fresh = copy(self)  # a fit that fails leaves this model as it was
         rows = rows_of(X, fresh, reset=True)

@@ -284,8 +284,7 @@ def open_batches(
     >>> model.transform(batches).shape
     (10000, 6)
     """
-    if batch_size is not None:
-        check_count("batch_size", batch_size)
+    check_count("batch_size", batch_size, optional=True)
     if isinstance(source, Batches):
         if any(option is not None for option in (columns, target, weight, batch_size)):
             raise ValueError("source is open already: give its options where it was opened.")
