@@ -345,8 +345,7 @@ class CentredData:
         """Centred rows times a block (D, k)."""
         if issparse(self.rows):
             return in_pieces(self.rows, self._as_rows(block)) - self.mean @ block
-        product: Array = centred_product(self.rows, self.mean, block)
-        return product
+        return centred_product(self.rows, self.mean, block)
 
     def _adjoint_times(self, block: Array) -> Array:
         """The transpose of the centred rows times a block (n, k)."""

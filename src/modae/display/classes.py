@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import gaussian_kde
@@ -15,9 +15,6 @@ from modae.ensembles.members import module_features
 from modae.ensembles.parts import take_apart
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Values of a class within this fraction of the range of the feature are drawn as one peak so wide.
 _FINEST = 0.02
@@ -235,7 +232,7 @@ class DecisionRegionDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, grid_resolution: int = 200, ax: Axes | None = None
+        cls, estimator: Any, X: Any, y: Any, *, grid_resolution: int = 200, ax: style.Axes | None = None
     ) -> Self:
         """Draw the regions of a classifier of two features.
 
@@ -280,7 +277,7 @@ class DecisionRegionDisplay:
         )
         return cls(boundary=boundary, X=X, y=y, classes=estimator.classes_).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
+    def plot(self, ax: style.Axes | None = None) -> Self:
         """Draw, into new axes or into those given.
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +15,6 @@ from modae.ensembles.parts import take_apart
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count
 from modae.utils.text import format_number
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Baselines are all grey: the dashes tell them apart.
 _DASHES = ("--", ":", "-.")
@@ -113,7 +110,7 @@ class DiversityPathDisplay:
         baseline: Mapping[str, Any] | None = None,
         n_modules: int | None = None,
         n_components: int | None = None,
-        ax: Axes | None = None,
+        ax: style.Axes | None = None,
     ) -> Self:
         """Draw what a search over diversity has found.
 
@@ -174,7 +171,7 @@ class DiversityPathDisplay:
         )
         return display.plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
+    def plot(self, ax: style.Axes | None = None) -> Self:
         """Draw, into new axes or into those given.
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isqrt
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -12,10 +12,6 @@ from scipy.sparse import issparse
 from modae.display import style
 from modae.ensembles.parts import take_apart
 from modae.utils.parameters import check_count
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 #: Colour between images: their own background may be white.
 _BETWEEN = "#e4e4e4"
@@ -79,7 +75,7 @@ class ReconstructionDisplay:
         n_rows: int = 4,
         modules: int | Sequence[int] | None = None,
         cmap: str = "gray_r",
-        ax: Axes | None = None,
+        ax: style.Axes | None = None,
     ) -> Self:
         """Draw the first rows of X and what the modules make of them.
 
@@ -127,7 +123,7 @@ class ReconstructionDisplay:
         )
         return display.plot(ax, cmap=cmap)
 
-    def plot(self, ax: Axes | None = None, *, cmap: str = "gray_r") -> Self:
+    def plot(self, ax: style.Axes | None = None, *, cmap: str = "gray_r") -> Self:
         """Draw, into new axes or into those given.
 
         Parameters

@@ -156,9 +156,6 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
     [616, 596, 360]
     """
 
-    mean_ = fitted(lambda model: model.mean)
-    encoders_ = fitted(lambda model: model.encoders)
-    decoders_ = fitted(lambda model: model.decoders)
     loss_ = fitted(lambda model: model.solution.loss)
     reconstruction_error_ = fitted(lambda model: model.solution.reconstruction_error)
     diversity_term_ = fitted(lambda model: model.solution.diversity_term)

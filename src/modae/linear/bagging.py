@@ -86,9 +86,6 @@ class BaggingAutoencoder(LinearModules):
     (5, 1797, 4)
     """
 
-    mean_ = fitted(lambda model: model.mean)
-    encoders_ = fitted(lambda model: model.encoders)
-    decoders_ = fitted(lambda model: model.decoders)
     eigenvalues_ = fitted(lambda model: model.eigenvalues)
     n_components_ = fitted(lambda model: model.encoders.shape[1])
 
@@ -133,8 +130,7 @@ class BaggingAutoencoder(LinearModules):
         width = int(resolved_components(self.n_components, fresh.n_features_in_))
         tasks = [(module,) for module in range(self.n_modules)]
         found = run_parallel(module_axes, tasks, self.n_jobs)
-        axes = np.array([each for each, _ in found])
-        eigenvalues = np.array([each for _, each in found])
+        axes, eigenvalues = map(np.array, zip(*found, strict=True))
         encoders, decoders = np.where(eigenvalues[:, :, None] > 0.0, axes, 0.0), axes.mT
         if self.rotation is not None:
             turns = random_rotations(self.n_modules, width, np.random.default_rng([seed, 1]))
@@ -149,9 +145,5 @@ class BaggingAutoencoder(LinearModules):
         self.__dict__ = fresh.__dict__
         return self
 
-    def _solved_model(self) -> BaggedAxes:
-        return self._model
-
     def _modules(self) -> Modules:
-        model = self._model
-        return Modules(model.mean, model.encoders, model.decoders, diversity=0.0)
+        return Modules(self.mean_, self.encoders_, self.decoders_, diversity=0.0)

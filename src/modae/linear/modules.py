@@ -85,6 +85,24 @@ class ModularTransformer(AcceptsRows, TransformerMixin):
         """Number of fitted modules, and of components of each."""
 
 
+class UnsolvedError(ValueError, AttributeError):
+    """The data seen so far have no model yet, for the reason given; ``hasattr`` is False."""
+
+
+def fitted(read: Callable[[Any], Any]) -> property:
+    """A fitted attribute that is read from the model behind the estimator, and cannot be set."""
+
+    def get(self: Any) -> Any:
+        if "_model" not in vars(self):  # the check itself takes longer than reading
+            check_is_fitted(self)
+        try:
+            return read(self._solved_model())
+        except ValueError as reason:
+            raise UnsolvedError(str(reason)) from reason
+
+    return property(get)
+
+
 class LinearModules(ModularTransformer, KeyFigures, BaseEstimator):
     """Codes and reconstructions by linear modules with orthonormal decoders.
 
@@ -92,6 +110,10 @@ class LinearModules(ModularTransformer, KeyFigures, BaseEstimator):
     """
 
     _takes_tensors = True
+
+    mean_ = fitted(lambda model: model.mean)
+    encoders_ = fitted(lambda model: model.encoders)
+    decoders_ = fitted(lambda model: model.decoders)
 
     @by_rows()
     def transform(self, X: Any) -> Array:
@@ -195,27 +217,12 @@ class LinearModules(ModularTransformer, KeyFigures, BaseEstimator):
     def _shape(self) -> tuple[int, ...]:
         return self._fitted_modules().encoders.shape[:2]
 
+    def _solved_model(self) -> Any:
+        return self._model
+
     @abstractmethod
     def _modules(self) -> Modules:
         """The fitted modules."""
-
-
-class UnsolvedError(ValueError, AttributeError):
-    """The data seen so far have no model yet, for the reason given; ``hasattr`` is False."""
-
-
-def fitted(read: Callable[[Any], Any]) -> property:
-    """A fitted attribute that is read from the model behind the estimator, and cannot be set."""
-
-    def get(self: Any) -> Any:
-        if "_model" not in vars(self):  # the check itself takes longer than reading
-            check_is_fitted(self)
-        try:
-            return read(self._solved_model())
-        except ValueError as reason:
-            raise UnsolvedError(str(reason)) from reason
-
-    return property(get)
 
 
 class CertifiedModules(AcceptsRows, KeyFigures):

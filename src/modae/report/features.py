@@ -206,8 +206,7 @@ def explained_columns(subject: Subject) -> Array:
         basis, sizes, _ = np.linalg.svd(features - np.mean(features, axis=0), full_matrices=False)
         basis = basis[:, sizes > 1e-9 * sizes.max(initial=1e-300)]
         kept = np.sum((basis.T @ centred) ** 2, axis=0)
-        shares: Array = np.clip(kept / np.where(variance > 0, variance, 1.0), 0.0, 1.0)
-        return shares
+        return np.clip(kept / np.where(variance > 0, variance, 1.0), 0.0, 1.0)
 
     return np.array([[explained(each) for each in module_features(m, rows)] for m in subject.models])
 
