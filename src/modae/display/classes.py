@@ -10,7 +10,7 @@ from scipy.stats import gaussian_kde
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from modae.display import style
+import modae.display.style as style
 from modae.ensembles.members import module_features
 from modae.ensembles.parts import take_apart
 from modae.utils.arrays import Array

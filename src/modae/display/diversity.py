@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from modae.display import style
+import modae.display.style as style
 from modae.ensembles.parts import take_apart
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count

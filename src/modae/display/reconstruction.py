@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import issparse
 
-from modae.display import style
+import modae.display.style as style
 from modae.ensembles.parts import take_apart
 from modae.utils.parameters import check_count
 
