@@ -5,8 +5,6 @@ take the plain way; rows that are not, such as a Dask array, answer through thei
 new lazy kind of data is one subclass and one line in ``LAZY_ROWS``; no estimator knows of it.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field

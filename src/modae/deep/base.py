@@ -1,7 +1,5 @@
 """What the deep estimators share: fit, partial_fit and resume around one training loop."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace

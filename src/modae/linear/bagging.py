@@ -1,7 +1,5 @@
 """BaggingAutoencoder: the paper's baseline."""
 
-from __future__ import annotations
-
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self

@@ -3,8 +3,6 @@
 Sizes: D features, T targets, M modules, H components, K principal axes, N rows.
 """
 
-from __future__ import annotations
-
 from modae.core.objective import ATTAINED, NOT_ATTAINABLE, UNDECIDED, Solution
 from modae.data.moments import Moments
 from modae.data.spectrum import KeptRows, Spectrum

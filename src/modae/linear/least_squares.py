@@ -18,8 +18,6 @@ the total variance is :math:`\operatorname{tr}\Sigma_{yy}`, and every encoder of
 applied to the least-squares prediction :math:`\Sigma_{yx}(\Sigma_{xx}+aI)^+x`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple

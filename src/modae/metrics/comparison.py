@@ -1,7 +1,5 @@
 """Models beside each other: the same folds for all, and what the difference of two is worth."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from time import perf_counter
 from typing import Any

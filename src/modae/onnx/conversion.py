@@ -3,8 +3,6 @@
 Votes follow the rules of :mod:`modae.ensembles.votes`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

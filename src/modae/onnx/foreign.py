@@ -5,8 +5,6 @@ cancel where distances are small beside the rows, so they are taken in float64; 
 kept in float32. Of equal distances the row with the lowest index comes first.
 """
 
-from __future__ import annotations
-
 from typing import Any
 from warnings import catch_warnings, simplefilter
 

@@ -4,8 +4,6 @@ Nodes and constants are added one by one, and each call returns the name of what
 float32, the precision of nearly every runtime, except where the code says otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 

@@ -1,7 +1,5 @@
 """Deep modules: the network through torch's exporter, what is around it node by node."""
 
-from __future__ import annotations
-
 import copy
 import logging
 from typing import Any

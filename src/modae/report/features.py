@@ -1,7 +1,5 @@
 """Sections on the modules: images and columns they look at, what they keep, how alike they are."""
 
-from __future__ import annotations
-
 import zlib
 from base64 import b64encode
 from math import isqrt

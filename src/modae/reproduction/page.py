@@ -1,7 +1,5 @@
 """The reproduction as one page: six data sets, one slider, and every claim with its verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

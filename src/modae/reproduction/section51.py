@@ -1,7 +1,5 @@
 """Section 5.1: three clusters in the plane, two modules of one component, softmax on each feature."""
 
-from __future__ import annotations
-
 from typing import Any
 from warnings import catch_warnings, filterwarnings
 

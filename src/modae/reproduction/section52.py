@@ -1,7 +1,5 @@
 """Section 5.2: members get worse while the ensemble gets better, and what their features share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

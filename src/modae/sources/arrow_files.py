@@ -3,8 +3,6 @@
 What is a number in a CSV file is guessed from its first block.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Batches: data of any size, read piece by piece, where an estimator expects a matrix."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace

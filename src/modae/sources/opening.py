@@ -1,7 +1,5 @@
 """Which kind of source a thing is: paths by their ending, objects by their type."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

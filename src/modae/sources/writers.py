@@ -1,7 +1,5 @@
 """Tables that grow batch by batch: .npy, .parquet and .csv files, there whole or not at all."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

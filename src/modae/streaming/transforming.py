@@ -1,7 +1,5 @@
 """transform_stream: codes or predictions for data of any size, written to a file batch by batch."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path
