@@ -363,9 +363,7 @@ def in_pieces(rows: Rows, block: Array) -> Array:
 
     Products of scipy's sparse matrices let other threads run.
     """
-    pieces = [
-        np.ascontiguousarray(block[:, cut : cut + PIECE]) for cut in range(0, block.shape[1], PIECE)
-    ]
+    pieces = [np.ascontiguousarray(block[:, i : i + PIECE]) for i in range(0, block.shape[1], PIECE)]
     # One inside a worker of joblib: as many threads as cores in each would only get in their way.
     with ThreadPoolExecutor(effective_n_jobs(-1)) as pool:
         parts = list(pool.map(lambda piece: rows @ piece, pieces))

@@ -64,9 +64,8 @@ def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bo
         if not precise or not getattr(get_tags(estimator), "array_api_support", False):
             X, place = place.fetch(X), HOST
     with np.errstate(over="ignore", invalid="ignore"):  # huge numbers, whose sum is no number
-        rows = validate_data(
-            estimator, X, reset=reset, dtype=dtypes_of(place, upcast), accept_sparse="csr"
-        )
+        dtypes = dtypes_of(place, upcast)
+        rows = validate_data(estimator, X, reset=reset, dtype=dtypes, accept_sparse="csr")
     if reset:
         remember_place(estimator, place)
     if place is not HOST:

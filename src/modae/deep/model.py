@@ -290,9 +290,7 @@ def device_of(device: Any, dtype: str) -> torch.device:
     except (RuntimeError, TypeError, KeyError) as reason:
         raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or 'mps', got {device!r}.") from reason
     if not is_present:
-        raise ValueError(
-            f"device={str(device)!r} is not available here: use 'auto', which takes what there is."
-        )
+        raise ValueError(f"device={str(device)!r} is not available here: use 'auto'.")
     if chosen.type == "mps" and dtype == "float64":
         raise ValueError("dtype must be 'float32' on the device 'mps', got 'float64'.")
     return chosen

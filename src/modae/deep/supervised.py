@@ -170,9 +170,7 @@ class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModule
         if start is not None:
             width = start.arguments["n_outputs"]
             if (values.ndim == 1, n_outputs) != (start.flat, width):
-                raise ValueError(
-                    f"y must have its {width} columns of fit, got the shape {values.shape}."
-                )
+                raise ValueError(f"y must have its {width} columns of fit, got shape {values.shape}.")
         return values, self._arguments(n_outputs), {"loss": self.loss, "average": "probability"}
 
 

@@ -53,9 +53,7 @@ class ReconstructionDisplay:
     ['original', 'module 0', 'module 1', 'module 2', 'module 3', 'mean']
     """
 
-    def __init__(
-        self, *, originals: Any, reconstructions: Any, means: Any, modules: Sequence[int]
-    ) -> None:
+    def __init__(self, *, originals: Any, reconstructions: Any, means: Any, modules: Any) -> None:
         self.originals = np.asarray(originals, dtype=float)
         self.modules = list(modules)
         images = self.originals.shape

@@ -114,13 +114,11 @@ class Maps(NamedTuple):
 
 def maps_of(base: LeastSquares, decoders: Array, encoders: Array) -> Maps:
     """Modules (M, K, H), (M, H, K) on the first principal axes of the fitted values, as maps of rows."""
-    axes = base.spectrum.axes[: decoders.shape[1]]
+    n_modules, axes = len(decoders), base.spectrum.axes[: decoders.shape[1]]
     flat = axes.T @ np.hstack(list(decoders))
     of_rows = encoders @ (axes @ base.coefficients)
-    mean = flat @ of_rows.reshape(flat.shape[1], -1) / len(decoders)
-    return Maps(
-        base.row_mean, base.spectrum.mean, np.stack(np.hsplit(flat, len(decoders))), of_rows, mean
-    )
+    mean = flat @ of_rows.reshape(flat.shape[1], -1) / n_modules
+    return Maps(base.row_mean, base.spectrum.mean, np.stack(np.hsplit(flat, n_modules)), of_rows, mean)
 
 
 def _solve_tall(kept: KeptRows, mean: Array, targets: Array, root: float) -> tuple[Array, Array]:

@@ -390,7 +390,5 @@ def resolved_components(n_components: Any, n_features: int) -> int | float:
     if n_components is None:
         return share_of_columns(DEFAULT_FRACTION, n_features)
     if isinstance(n_components, Integral) and int(n_components) > n_features:
-        raise ValueError(
-            f"n_components must be at most n_features = {n_features}, got {n_components!r}."
-        )
+        raise ValueError(f"n_components must be at most n_features = {n_features}, got {n_components}.")
     return int(n_components) if isinstance(n_components, Integral) else float(n_components)

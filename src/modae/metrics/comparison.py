@@ -160,7 +160,6 @@ def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, A
     models["logistic regression" if classify else "ridge"] = make_pipeline(scaler, linear)
     if member is not None:
         size = max(1, min(n_features - sparse, n_rows // 2, 50))
-        models[f"one PCA with {counted(size, 'component')}"] = make_pipeline(
-            PCA(size, random_state=0), member
-        )
+        name = f"one PCA with {counted(size, 'component')}"
+        models[name] = make_pipeline(PCA(size, random_state=0), member)
     return models

@@ -103,9 +103,7 @@ def reconstruction_section(subject: Subject, shape: tuple[int, int] | None) -> S
         every = np.asarray(model.reconstruct_modules(rows))
         mean = images(every.mean(axis=0))
         columns = [originals, mean, *(images(each) for each in every[:MOST_MODULES])]
-        pictures.append(
-            [[encoded(each, low, high) for each in row] for row in np.stack(columns, axis=1)]
-        )
+        pictures.append([[encoded(each, low, high) for each in row] for row in np.stack(columns, 1)])
         missed = float(np.mean((mean - originals) ** 2) / (np.var(originals) or 1.0))
         share = format_number(missed, "%", digits=2)
         summary.append(f"The mean of all modules misses {share} of their variation.")

@@ -47,7 +47,7 @@ def make_page(verdicts: Sequence[Verdict], setting: Setting) -> Report:
     studies = [_study(sweep, setting) for sweep in measured]
     scale, full = ("at the paper's scale", " --full") if setting.full else ("small samples", "")
     seeds = f", {n_runs // N_FOLDS} seeds" if n_runs > N_FOLDS else ""
-    about_panels = (
+    about = (
         "The paper's Figure 2. Each panel is one data set; bands are one standard error to each side, "
         "the ring is the best diversity."
     )
@@ -68,9 +68,7 @@ def make_page(verdicts: Sequence[Verdict], setting: Setting) -> Report:
             "diversities": first.diversities.tolist(),
             "start": first.best,
             "live": studies[0]["live"],
-            "overview": [
-                section("figure2", "Error against diversity on six data sets", about_panels, panels)
-            ],
+            "overview": [section("figure2", "Error against diversity on six data sets", about, panels)],
             "studies": studies,
             "closing": [_claims(verdicts)],
             "footer": [

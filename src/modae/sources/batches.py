@@ -108,9 +108,7 @@ class Batches:
         """The batches of one column that is no feature."""
         name = getattr(self, role)
         if name is None:
-            raise ValueError(
-                f"these batches have no {role}: name its column in open_batches({role}=...)."
-            )
+            raise ValueError(f"the batches have no {role}: name its column in open_batches({role}=...).")
         only = ColumnSelection((), strings=self._columns.strings)
         return self._with(replace(only, **{role: name}))
 
@@ -381,6 +379,4 @@ def answers_of(batches: Batches, call: RowwiseCall) -> Iterator[tuple[Batch, Any
 
 def _refuse_both(batches: Batches, sample_weight: Any) -> None:
     if sample_weight is not None:
-        raise ValueError(
-            f"There are sample_weight and the weights in column {batches.weight!r}: give one of them."
-        )
+        raise ValueError(f"Give sample_weight or the weights in column {batches.weight!r}, not both.")
