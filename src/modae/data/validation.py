@@ -106,8 +106,7 @@ def _without_dates(X: Any) -> Any:
             dates = f"has dates or durations in column {name!r}"
     if dates is not None:
         raise ValueError(
-            f"X {dates}, not numbers: convert them, for example to days since a first date, or leave "
-            "them out."
+            f"X {dates}, not numbers: convert them, for example to days since a date, or leave them out."
         )
     return X
 

@@ -300,8 +300,7 @@ class AllocationDisplay:
         extractor = take_apart(estimator).extractor
         if not hasattr(extractor, "path"):
             raise TypeError(
-                "estimator must have a diversity path, as LinearModularAutoencoder does, got "
-                f"{extractor!r}."
+                f"estimator must have a diversity path, as LinearModularAutoencoder, got {extractor!r}."
             )
         values = np.linspace(0.0, 1.0, 51) if diversities is None else np.array(list(diversities))
         shares = [model.allocation_ for model in extractor.path(values.tolist())]

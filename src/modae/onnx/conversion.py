@@ -35,8 +35,7 @@ def onnx_model(estimator: Any) -> ModelProto:
         first = estimator.steps[0][1] if hasattr(estimator, "steps") else estimator
         raise refusal(
             type(first).__name__,
-            "it does not read a table of numbers with a fixed number of columns; export what comes "
-            "after it.",
+            "it does not read a table of numbers of fixed width; export what comes after it.",
         )
     width, graph = int(estimator.n_features_in_), Graph()
     answer = convert(graph, estimator, Features(Graph.INPUT, width))

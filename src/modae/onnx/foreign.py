@@ -88,8 +88,7 @@ def _own_converter(estimator: Any, place: str) -> Converter | None:
     if kind in (neighbors.RadiusNeighborsClassifier, neighbors.RadiusNeighborsRegressor):
         raise refusal(
             place,
-            "runtimes fail on rows with few neighbours; use KNeighborsClassifier or "
-            "KNeighborsRegressor.",
+            "runtimes fail on rows of few neighbours; use KNeighborsClassifier or KNeighborsRegressor.",
         )
     return OWN_CONVERTERS.get(kind)
 

@@ -108,7 +108,6 @@ def exported(parts: list[nn.Module], width: int) -> Any:
     if not model.graph.output[0].type.tensor_type.shape.dim[1].dim_param:
         raise refusal(  # it took the rows of the example for a constant
             name,
-            "torch.onnx.export fixed the number of rows; write x.shape[0], or -1, where the module says "
-            "len(x).",
+            "torch.onnx.export fixed the number of rows; write x.shape[0], or -1, in place of len(x).",
         )
     return model
