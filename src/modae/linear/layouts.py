@@ -83,6 +83,8 @@ SIZES = {"modules": "n_modules", "components": "n_components_"}
 CERTIFICATE = (
     "loss", "objective", "lower_bound", "optimality_gap", "total_variance", "attainment", "certified",
 )  # fmt: skip
+ATTRIBUTES = {name: f"{name}_" for name in CERTIFICATE}
+CERTIFIED = {**SIZES, "diversity": "diversity_", "certificate": ATTRIBUTES}
 
 LAYOUTS = (
     *(Layout(cls, fields) for cls, fields in RECORDS.items()),
@@ -135,10 +137,6 @@ LAYOUTS = (
             not model._flat or len(model._base.coefficients) == 1, "several targets are not flat"
         ),
         finish=lambda model: model._publish(model._base, model._model, flat=model._flat),
-        summary={
-            **SIZES,
-            "diversity": "diversity_",
-            "certificate": {name: f"{name}_" for name in CERTIFICATE},
-        },
+        summary=CERTIFIED,
     ),
 )

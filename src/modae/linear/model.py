@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from warnings import warn
 
 import numpy as np
@@ -74,9 +74,7 @@ class Settings:
         check_count("max_iter", estimator.max_iter)
 
     @classmethod
-    def of(
-        cls, estimator: Any, n_components: int | float, seed: int | None = None, **others: Any
-    ) -> Settings:
+    def of(cls, estimator: Any, n_components: int | float, seed: int | None = None, **rest: Any) -> Self:
         """Those of an estimator with checked parameters; it draws a seed if none is given."""
         if seed is None:
             seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
@@ -87,7 +85,7 @@ class Settings:
             tol=float(estimator.tol),
             max_iter=int(estimator.max_iter),
             seed=seed,
-            **others,
+            **rest,
         )
 
 

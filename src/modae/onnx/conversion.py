@@ -85,8 +85,7 @@ def convert(
             if not isinstance(answer, Features):
                 raise refusal(
                     here,
-                    "the step before it is a classifier or a regressor, whose transform skl2onnx does "
-                    "not know.",
+                    "skl2onnx does not know the transform of the classifier or regressor before it.",
                 )
             is_last = step is estimator.steps[-1][1]
             answer = convert(graph, step, answer, here, decisions=decisions and is_last)

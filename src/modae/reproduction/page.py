@@ -121,10 +121,8 @@ def _study(sweep: Sweep, setting: Setting) -> dict[str, Any]:
     X, y = figure2.load_images(setting, sweep.name, n_samples)
     train, test = next(figure2.folds().split(X, y))
     best, stops = float(sweep.diversities[sweep.best]), sweep.diversities.tolist()
-    extractor = LinearModularAutoencoder(**SIZES, diversity=best, random_state=0).fit(X[train])
-    subject = Subject(
-        extractor, X[test], y[test], diversities=stops, n_samples=MOST_ROWS, random_state=0
-    )
+    modules = LinearModularAutoencoder(**SIZES, diversity=best, random_state=0).fit(X[train])
+    subject = Subject(modules, X[test], y[test], diversities=stops, n_samples=MOST_ROWS, random_state=0)
     answers = []
     for model in subject.models:
         ensemble = nearest_neighbours(FrozenEstimator(model), n_jobs=setting.n_jobs)

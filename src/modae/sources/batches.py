@@ -93,9 +93,7 @@ class Batches:
             missing = missing_in(batch.target)
             if missing.any():  # it would become a class of its own
                 place = batch.place_of(int(missing.argmax()))
-                raise ValueError(
-                    f"target column {self.target!r}, {place} is missing: fill it, or leave the row out."
-                )
+                raise ValueError(f"target column {self.target!r}, {place} is missing: fill or drop it.")
             found.append(as_numpy(copied(batch.target)))
         return np.concatenate(found) if found else np.empty(0)
 
