@@ -186,8 +186,7 @@ class ModularAutoencoder(ModularTransformer, DeepModules):
         -------
         reconstruction : ndarray of shape (n_samples, n_features)
         """
-        model = self._model()
-        codes = on_host(self._codes(X))
+        model, codes = self._model(), on_host(self._codes(X))
         return model.scaling.undo(model.decode(np.stack(np.hsplit(codes, model.n_modules))), codes.dtype)
 
     def reconstruct_modules(self, X: Any) -> Array:

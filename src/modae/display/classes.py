@@ -111,10 +111,7 @@ class ModuleDensityDisplay:
         rows = style.chosen_indices("component", component, min(each.shape[1] for each in features))
         classes = np.unique(labels)
         shown = [np.asarray(features[module]) for module in columns]
-        panels = [
-            [feature_densities(each[:, row], labels, classes, n_points) for each in shown]
-            for row in rows
-        ]
+        panels = [[feature_densities(x[:, h], labels, classes, n_points) for x in shown] for h in rows]
         display = cls(
             grids=[[grid for grid, _ in row] for row in panels],
             densities=[[curves for _, curves in row] for row in panels],

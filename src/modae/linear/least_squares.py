@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import norm
 from scipy.sparse import issparse
+from sklearn.utils import gen_batches
 
 from modae.core.objective import Terms
 from modae.data.rows import BLOCK_BYTES, Rows, mean_row
@@ -181,9 +182,7 @@ def _blocks_of_columns(kept: KeptRows, mean: Array) -> Iterator[Array]:
 
 def _cuts(length: int, width: int) -> Iterator[slice]:
     """Slices for blocks at least a few times as high as wide, so that the triangle adds little work."""
-    height = max(BLOCK_BYTES // (8 * width), 4 * width)
-    for start in range(0, length, height):
-        yield slice(start, start + height)
+    return gen_batches(length, max(BLOCK_BYTES // (8 * width), 4 * width))
 
 
 def _dense(block: Rows) -> Array:
