@@ -97,7 +97,10 @@ def _without_dates(X: Any) -> Any:
     else:
         frame = nw.from_native(X, pass_through=True)
         if isinstance(frame, nw.LazyFrame):
-            raise TypeError(f"X must be in memory, got a lazy {type(X).__name__}: use X.collect().")
+            package = type(X).__module__.partition(".")[0]
+            raise TypeError(
+                f"X must be in memory, got a lazy {type(X).__name__} of {package}: use X.collect()."
+            )
         schema = frame.schema if isinstance(frame, nw.DataFrame) else {}
         for name in [name for name, dtype in schema.items() if dtype.is_temporal()][:1]:
             dates = f"has dates or durations in column {name!r}"

@@ -159,7 +159,10 @@ def _elementwise(
     """Both terms for each row, by a loss that gives one value for each element, or for each row."""
     n_rows = outputs.shape[1]
     if target.ndim < 1 or len(target) != n_rows:
-        raise ValueError(f"target must have {n_rows} rows, as outputs, got shape {tuple(target.shape)}.")
+        raise ValueError(
+            f"target must have one row for each of the {n_rows} rows of outputs, got shape "
+            f"{tuple(target.shape)}."
+        )
 
     def losses(values: Tensor, wanted: Tensor, n_leading: int) -> Tensor:
         found = loss(values, wanted)

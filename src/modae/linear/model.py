@@ -3,8 +3,6 @@
 Models for other diversities follow from one fit: the spectrum is all that they need.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -171,7 +169,7 @@ class LinearModel:
         self._solution: Solution | None = None
         self._lock = Lock()
 
-    def solved(self) -> LinearModel:
+    def solved(self) -> Self:
         """The same model, with its solution found: modules in the leading principal axes.
 
         The solver works in units of the total variance, so that the scale of the data does not matter.
@@ -288,7 +286,7 @@ class LinearModel:
         error = self.solution.reconstruction_error - self.solution.diversity_term
         return (self.total_variance - error) / (self.total_variance or 1.0)
 
-    def with_settings(self, **changes: Any) -> LinearModel:
+    def with_settings(self, **changes: Any) -> "LinearModel":
         """The model for another diversity or size on the same axes: the data are not needed again."""
         spectrum, now = self.spectrum, self.settings
         settings = replace(now, **changes)
@@ -305,7 +303,7 @@ class LinearModel:
             spectrum = spectrum.leading(n_modules, n_components)
         return LinearModel(settings, self.summary, spectrum, self.dtype, grows=self.grows)
 
-    def without_data(self) -> LinearModel:
+    def without_data(self) -> Self:
         """The solved model alone, to travel: the sums are D x D, the model is not."""
         light = copy(self.solved())
         light.summary = None

@@ -377,4 +377,4 @@ def answers_of(batches: Batches, call: RowwiseCall) -> Iterator[tuple[Batch, Any
 
 def _refuse_both(batches: Batches, sample_weight: Any) -> None:
     if sample_weight is not None:
-        raise ValueError(f"Give sample_weight or the weights in column {batches.weight!r}, not both.")
+        raise ValueError(f"Got sample_weight and the weights in column {batches.weight!r}: give one.")

@@ -6,8 +6,6 @@ for files are in ``arrow_files``, the others in ``opening``. :class:`modae.Batch
 cuts and joins chunks to batches of one size.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -139,7 +137,7 @@ class Source:
     read: Callable[[int, ColumnSelection, int], Iterator[Chunk]]
     sample: Any
     n_rows: int | None = None
-    parts: tuple[Source, ...] = ()
+    parts: tuple["Source", ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     line_of: Callable[[int], int] | None = None
     matrix: Any = None
