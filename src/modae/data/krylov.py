@@ -345,8 +345,7 @@ class CentredData:
         """Centred rows times a block (D, k)."""
         if issparse(self.rows):
             return in_pieces(self.rows, self._as_rows(block)) - self.mean @ block
-        product: Array = centred_product(self.rows, self.mean, block)
-        return product
+        return centred_product(self.rows, self.mean, block)
 
     def _adjoint_times(self, block: Array) -> Array:
         """The transpose of the centred rows times a block (n, k)."""
@@ -364,9 +363,7 @@ def in_pieces(rows: Rows, block: Array) -> Array:
 
     Products of scipy's sparse matrices let other threads run.
     """
-    pieces = [
-        np.ascontiguousarray(block[:, cut : cut + PIECE]) for cut in range(0, block.shape[1], PIECE)
-    ]
+    pieces = [np.ascontiguousarray(block[:, i : i + PIECE]) for i in range(0, block.shape[1], PIECE)]
     # One inside a worker of joblib: as many threads as cores in each would only get in their way.
     with ThreadPoolExecutor(effective_n_jobs(-1)) as pool:
         parts = list(pool.map(lambda piece: rows @ piece, pieces))

@@ -6,8 +6,6 @@ reading data ends here, and two sets of moments merge exactly, so "same moments,
 whole contract of in-memory, weighted, streamed and distributed fitting.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +74,7 @@ class Moments:
         """Mean of the rows, (D,)."""
         return self.shift + self.offset
 
-    def merge(self, other: Moments) -> Moments:
+    def merge(self, other: "Moments") -> "Moments":
         r"""Moments of the union of two disjoint sets of rows, exactly.
 
         With shares :math:`a+b=1` of the weight and :math:`\delta=\mu_b-\mu_a`:

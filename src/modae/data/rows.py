@@ -14,8 +14,6 @@ own wrappers of them. They are imported when dispatch is on, so that a version o
 them changes nothing for anybody else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -122,7 +120,7 @@ class DeviceArray:
         """Bytes of all."""
         return int(np.prod(self.shape)) * self.dtype.itemsize
 
-    def __getitem__(self, rows: Any) -> DeviceArray:
+    def __getitem__(self, rows: Any) -> "DeviceArray":
         """Some rows, by a slice, or by a mask or indices of NumPy."""
         if isinstance(rows, slice):
             return DeviceArray(self.values[rows, ...], self.place)

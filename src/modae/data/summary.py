@@ -37,7 +37,7 @@ class DataSummary:
     pending: tuple[KeptRows, ...] = ()
 
     @classmethod
-    def of(cls, rows: Rows, weights: Array | None = None) -> DataSummary:
+    def of(cls, rows: Rows, weights: Array | None = None, start: int = 0) -> DataSummary:
         """A summary of these rows, kept as they are, without those of weight 0."""
         if weights is not None and not weights.all():
             rows, weights = rows[weights > 0.0], weights[weights > 0.0]

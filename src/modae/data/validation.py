@@ -5,8 +5,6 @@ take the plain way; rows that are not, such as a Dask array, answer through thei
 new lazy kind of data is one subclass and one line in ``LAZY_ROWS``; no estimator knows of it.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,14 +26,20 @@ from modae.utils.arrays import FLOAT64, Array
 FLOATS = (np.float64, np.float32)
 
 
-class AcceptsAnyRows:
-    """Tags of an estimator that takes whatever :func:`rows_of` reads, and answers in its precision."""
+class AcceptsRows:
+    """Tags of an estimator that takes whatever :func:`rows_of` reads, and answers in its precision.
+
+    It comes before the mixins of scikit-learn, whose tags it changes.
+    """
+
+    _takes_tensors = False  # arrays of other namespaces, answered where they are
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = True
-        tags.array_api_support = True
+        tags.array_api_support = self._takes_tensors
+        if tags.transformer_tags is not None:
+            tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
@@ -60,9 +64,8 @@ def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bo
         if not precise or not getattr(get_tags(estimator), "array_api_support", False):
             X, place = place.fetch(X), HOST
     with np.errstate(over="ignore", invalid="ignore"):  # huge numbers, whose sum is no number
-        rows = validate_data(
-            estimator, X, reset=reset, dtype=dtypes_of(place, upcast), accept_sparse="csr"
-        )
+        dtypes = dtypes_of(place, upcast)
+        rows = validate_data(estimator, X, reset=reset, dtype=dtypes, accept_sparse="csr")
     if reset:
         remember_place(estimator, place)
     if place is not HOST:
@@ -103,8 +106,7 @@ def _without_dates(X: Any) -> Any:
             dates = f"has dates or durations in column {name!r}"
     if dates is not None:
         raise ValueError(
-            f"X {dates}, not numbers: convert them, for example to days since a first date, or leave "
-            "them out."
+            f"X {dates}, not numbers: convert them, for example to days since a date, or leave them out."
         )
     return X
 
@@ -176,11 +178,10 @@ def labels_of(X: Any, y: Any, estimator: BaseEstimator) -> np.ndarray:
     return y
 
 
-def targets_of(X: Any, y: Any, estimator: BaseEstimator) -> Array:
-    """One target, or several, for each row of X; a copy, as the caller may change his array."""
-    targets: Array = check_array(
-        _known(y, estimator), ensure_2d=False, dtype=np.float64, input_name="y", copy=True
-    )
+def targets_of(X: Any, y: Any, estimator: BaseEstimator, *, copy: bool = True) -> Array:
+    """One target, or several, for each row of X; a copy, if the caller may change his array."""
+    y = _known(y, estimator)
+    targets: Array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", copy=copy)
     check_length(X, targets)
     return targets
 
@@ -207,9 +208,6 @@ LAZY_ROWS = {
     "dask": "modae.sources.dask_rows:DaskRows",
     "modae.sources.batches": "modae.sources.batches:BatchRows",
 }
-
-#: (rows, weights or None, index of the first row) -> a summary with a method ``join``.
-Summarise = Callable[[Rows, Array | None, int], Any]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -242,21 +240,14 @@ class LazyRows(ABC):
 
     @abstractmethod
     def reduce(
-        self,
-        estimator: BaseEstimator,
-        summarise: Summarise,
-        sample_weight: Any,
-        *,
-        reset: bool,
-        upcast: bool,
-        indexed: bool,
+        self, estimator: Any, summarise: Any, weights: Any, *, reset: bool, upcast: bool, indexed: bool
     ) -> Any:
         """Validate training data for an estimator and sum them up.
 
         ``n_features_in_`` and ``feature_names_in_`` are set on the estimator if ``reset``, and checked
-        if not. ``summarise(rows, weights, start)`` is called for each chunk, where ``start`` is the
-        index of its first row, and the answers are joined. A summary that is not ``indexed`` does not
-        depend on ``start``, which need not be known then.
+        if not. ``summarise(rows, weights or None, start)`` is called for each chunk, where ``start`` is
+        the index of its first row, and its answers are put together by their method ``join``. A summary
+        that is not ``indexed`` does not depend on ``start``, which need not be known then.
         """
 
     @abstractmethod
@@ -289,6 +280,17 @@ def lazy_rows(X: Any) -> LazyRows | None:
                 rows: LazyRows = getattr(import_module(module), name)(X)
                 return rows
     return None
+
+
+def summarised(
+    X: Any, estimator: BaseEstimator, summarise: Any, weights: Any = None, *, indexed: bool, **how: bool
+) -> tuple[Any, Rows | None]:
+    """Validate training data and sum them up, as :meth:`LazyRows.reduce`; and the rows, if in memory."""
+    lazy = lazy_rows(X)
+    if lazy is not None:
+        return lazy.reduce(estimator, summarise, weights, indexed=indexed, **how), None
+    rows = rows_of(X, estimator, **how)
+    return summarise(rows, weights_of(weights, rows.shape[0]), 0), rows
 
 
 def by_rows(axis: int = 0) -> Callable[[Method], Method]:

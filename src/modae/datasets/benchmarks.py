@@ -155,8 +155,7 @@ def load_benchmark(
     """
     check_choice("name", name, BENCHMARKS)
     check_flag("return_X_y", return_X_y)
-    if n_samples is not None:
-        check_count("n_samples", n_samples)
+    check_count("n_samples", n_samples, optional=True)
     benchmark, rng = BENCHMARKS[name], check_random_state(random_state)
     home = None if data_home is None else Path(data_home).expanduser()
     directory = None if source in ("embedded", "openml") else _directory(source)

@@ -92,8 +92,7 @@ def make_gaussian_mixture(
         ("n_clusters", n_clusters, clusters),
         ("n_features", n_features, features),
     ):
-        if size is not None:
-            check_count(name, size)
+        check_count(name, size, optional=True)
         if centres is not None and size not in (None, found):
             raise ValueError(f"{name} must be {found}, as in means, or left out, got {size!r}.")
     if centres is None:

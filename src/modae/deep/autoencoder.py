@@ -6,21 +6,19 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import TransformerMixin
-from sklearn.utils import check_array
 
-from modae.data.rows import Rows
+from modae.data.rows import Rows, on_host
 from modae.data.validation import rows_of
 from modae.deep.base import DeepModules, Task
 from modae.deep.model import TrainedModel
 from modae.linear.model import resolved_components
-from modae.linear.notebook import modules_text
+from modae.linear.modules import ModularTransformer
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count
 
 
 @dataclass(eq=False, repr=False)
-class ModularAutoencoder(TransformerMixin, DeepModules):
+class ModularAutoencoder(ModularTransformer, DeepModules):
     r"""A set of autoencoders, of any depth, trained together to be good and different.
 
     ``n_modules`` autoencoders with decoders :math:`g_i` and encoders :math:`f_i` are trained by
@@ -188,14 +186,7 @@ class ModularAutoencoder(TransformerMixin, DeepModules):
         -------
         reconstruction : ndarray of shape (n_samples, n_features)
         """
-        model = self._model()
-        codes = check_array(X, dtype=[np.float64, np.float32])
-        width = model.n_modules * model.n_components
-        if codes.shape[1] != width:
-            raise ValueError(
-                f"X must have n_modules * n_components = {width} columns, as transform returns them, "
-                f"got {codes.shape[1]}."
-            )
+        model, codes = self._model(), on_host(self._codes(X))
         return model.scaling.undo(model.decode(np.stack(np.hsplit(codes, model.n_modules))), codes.dtype)
 
     def reconstruct_modules(self, X: Any) -> Array:
@@ -226,47 +217,11 @@ class ModularAutoencoder(TransformerMixin, DeepModules):
         model, rows = self._model(), rows_of(X, self)
         return -model.loss(*model.losses(rows))
 
-    def score(self, X: Any, y: object = None) -> float:
-        """Mean of ``score_samples``: minus the loss. Compares models at one diversity only.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : ignored
-
-        Returns
-        -------
-        score : float
-        """
-        return float(self.score_samples(X).mean())
-
-    def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
-        """Names of the columns of ``transform``: ``module0_0``, ``module0_1``, ...
-
-        Parameters
-        ----------
-        input_features : ignored
-
-        Returns
-        -------
-        names : ndarray of str objects
-        """
-        model = self._model()
-        width = range(model.n_components)
-        return np.array([f"module{i}_{h}" for i in range(model.n_modules) for h in width], dtype=object)
-
     def _task(self, rows: Rows, y: Any, start: TrainedModel | None, classes: Any) -> Task:
-        if self.n_components is not None:
-            check_count("n_components", self.n_components)
+        check_count("n_components", self.n_components, optional=True)
         n_components = int(resolved_components(self.n_components, rows.shape[1]))
         arguments = {"n_components": n_components, "encoder": self.encoder, "decoder": self.decoder}
         return None, arguments, {"loss": "squared_error", "average": "probability"}
 
-    def _key_figures(self) -> dict[str, str]:
-        model = self._model()
-        return super()._key_figures() | {"Modules": modules_text((model.n_modules, model.n_components))}
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+    def _shape(self) -> tuple[int, ...]:
+        return self._model().n_modules, self._model().n_components

@@ -1,7 +1,5 @@
 """What the deep estimators share: fit, partial_fit and resume around one training loop."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
@@ -13,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from modae.data.rows import Rows
-from modae.data.validation import rows_of
+from modae.data.validation import AcceptsRows, rows_of
 from modae.deep.loss import check_name
 from modae.deep.model import DTYPES, Scaling, TrainedModel, TrainingState, device_of
 from modae.deep.training import SCHEDULES, train
@@ -28,7 +26,7 @@ Task = tuple[Any, dict[str, Any], dict[str, Any]]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DeepModules(KeyFigures, BaseEstimator):
+class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
     """A scikit-learn estimator around one training loop, with the parameters of training.
 
     Abstract: a subclass says what its network, its objective and its targets are. It is a dataclass, so
@@ -219,11 +217,6 @@ class DeepModules(KeyFigures, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_fitted" in vars(self)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     @abstractmethod
     def _task(self, rows: Rows, y: Any, start: TrainedModel | None, classes: Any) -> Task:

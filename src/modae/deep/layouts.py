@@ -3,8 +3,6 @@
 Sizes: D features, T targets, C classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,14 +4,12 @@ Batches are sliced at once. Sparse rows and memory maps stay what they are: only
 in memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import RLock
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -49,7 +47,7 @@ class Scaling:
     scale: float
 
     @classmethod
-    def of(cls, rows: Rows, name: str = "X", normalize: bool = True) -> Scaling:
+    def of(cls, rows: Rows, name: str = "X", normalize: bool = True) -> Self:
         """The scaling that these rows ask for; none at all without ``normalize``."""
         if not normalize:
             return cls(np.zeros(rows.shape[1]), 1.0)
@@ -292,9 +290,7 @@ def device_of(device: Any, dtype: str) -> torch.device:
     except (RuntimeError, TypeError, KeyError) as reason:
         raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or 'mps', got {device!r}.") from reason
     if not is_present:
-        raise ValueError(
-            f"device={str(device)!r} is not available here: use 'auto', which takes what there is."
-        )
+        raise ValueError(f"device={str(device)!r} is not available here: use 'auto'.")
     if chosen.type == "mps" and dtype == "float64":
         raise ValueError("dtype must be 'float32' on the device 'mps', got 'float64'.")
     return chosen

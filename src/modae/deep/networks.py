@@ -10,8 +10,6 @@ times as long on one core: the loss without reconstructions (:mod:`modae.deep.sh
 stacked weights, and the first layer is no longer one product.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise

@@ -13,8 +13,6 @@ autoencoder, and :math:`|W_ih_i+b_i|^2` needs only the small matrices :math:`W_i
 are trained together cost about as much as that one autoencoder.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 import torch
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import column_or_1d
 
 from modae.data.rows import Rows
-from modae.data.validation import check_length, labels_of, refuse_masked, rows_of
+from modae.data.validation import labels_of, rows_of, targets_of
 from modae.deep.base import DeepModules, Task
 from modae.deep.loss import AVERAGES
 from modae.deep.model import TrainedModel
@@ -164,19 +164,13 @@ class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModule
 
     def _task(self, rows: Rows, y: Any, start: TrainedModel | None, classes: Any) -> Task:
         check_choice("loss", self.loss, ("squared_error", "huber"))
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        refuse_masked("y", y)
         # As they lie in memory: a copy in another order would be summed with other round-off.
-        values = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
-        check_length(rows, values)
+        values = targets_of(rows, y, self, copy=False)
         n_outputs = values[0].size
         if start is not None:
             width = start.arguments["n_outputs"]
             if (values.ndim == 1, n_outputs) != (start.flat, width):
-                raise ValueError(
-                    f"y must have its {width} columns of fit, got the shape {values.shape}."
-                )
+                raise ValueError(f"y must have its {width} columns of fit, got shape {values.shape}.")
         return values, self._arguments(n_outputs), {"loss": self.loss, "average": "probability"}
 
 

@@ -5,8 +5,6 @@ are no states of generators to keep, and a training that stopped after epoch k g
 had not.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

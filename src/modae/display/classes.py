@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import gaussian_kde
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from modae.display.style import (
-    BAND_OPACITY,
-    axes_grid,
-    chosen_indices,
-    class_colours,
-    class_legend,
-    open_frame,
-    pyplot,
-    shaped,
-    single_axes,
-)
+import modae.display.style as style
 from modae.ensembles.members import module_features
 from modae.ensembles.parts import take_apart
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Values of a class within this fraction of the range of the feature are drawn as one peak so wide.
 _FINEST = 0.02
@@ -77,8 +64,8 @@ class ModuleDensityDisplay:
     ) -> None:
         self.classes, self.modules, self.components = list(classes), list(modules), list(components)
         panels, points = (len(self.components), len(self.modules)), np.shape(grids)[-1:]
-        self.grids = shaped("grids", grids, (*panels, *points))
-        self.densities = shaped("densities", densities, (*panels, len(self.classes), *points))
+        self.grids = style.shaped("grids", grids, (*panels, *points))
+        self.densities = style.shaped("densities", densities, (*panels, len(self.classes), *points))
 
     @classmethod
     def from_estimator(
@@ -114,20 +101,17 @@ class ModuleDensityDisplay:
         -------
         display : ModuleDensityDisplay
         """
-        pyplot()
+        style.pyplot()
         check_count("n_points", n_points, minimum=2)
         parts, labels = take_apart(estimator), column_or_1d(y)
         features = module_features(parts.extractor, parts.prepare(X))
         check_consistent_length(features[0], labels)
         wanted = range(min(3, len(features))) if modules is None else modules
-        columns = chosen_indices("modules", wanted, len(features))
-        rows = chosen_indices("component", component, min(each.shape[1] for each in features))
+        columns = style.chosen_indices("modules", wanted, len(features))
+        rows = style.chosen_indices("component", component, min(each.shape[1] for each in features))
         classes = np.unique(labels)
         shown = [np.asarray(features[module]) for module in columns]
-        panels = [
-            [feature_densities(each[:, row], labels, classes, n_points) for each in shown]
-            for row in rows
-        ]
+        panels = [[feature_densities(x[:, h], labels, classes, n_points) for x in shown] for h in rows]
         display = cls(
             grids=[[grid for grid, _ in row] for row in panels],
             densities=[[curves for _, curves in row] for row in panels],
@@ -151,25 +135,25 @@ class ModuleDensityDisplay:
         """
         shape = (len(self.components), len(self.modules))
         size = (1.0 + 2.4 * shape[1], 0.4 + 1.9 * shape[0])
-        self.axes_ = axes_grid(ax, shape, size)
+        self.axes_ = style.axes_grid(ax, shape, size)
         self.figure_ = self.axes_[0, 0].figure
         self.lines_: list[Any] = []
-        colours = class_colours(len(self.classes))
+        colours = style.class_colours(len(self.classes))
         for (row, column), panel in np.ndenumerate(self.axes_):
             grid = self.grids[row, column]
             curves = zip(self.classes, self.densities[row, column], colours, strict=True)
             for name, curve, colour in curves:
                 self.lines_ += panel.plot(grid, curve, color=colour, linewidth=1.5, label=str(name))
-                panel.fill_between(grid, curve, color=colour, alpha=BAND_OPACITY, linewidth=0)
+                panel.fill_between(grid, curve, color=colour, alpha=style.BAND_OPACITY, linewidth=0)
             panel.set_xlabel(f"component {self.components[row]}")
             panel.set_ylim(bottom=0.0)
             panel.set_yticks([])  # only where densities lie high or low matters
-            open_frame(panel)
+            style.open_frame(panel)
         for panel, module in zip(self.axes_[0], self.modules, strict=True):
             panel.set_title(f"module {module}", fontsize="medium")
         for panel in self.axes_[:, 0]:
             panel.set_ylabel("density")
-        self.legend_ = class_legend(self.axes_[0, -1])
+        self.legend_ = style.class_legend(self.axes_[0, -1])
         return self
 
 
@@ -245,7 +229,7 @@ class DecisionRegionDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, grid_resolution: int = 200, ax: Axes | None = None
+        cls, estimator: Any, X: Any, y: Any, *, grid_resolution: int = 200, ax: style.Axes | None = None
     ) -> Self:
         """Draw the regions of a classifier of two features.
 
@@ -265,7 +249,7 @@ class DecisionRegionDisplay:
         -------
         display : DecisionRegionDisplay
         """
-        pyplot()
+        style.pyplot()
         from matplotlib.figure import Figure
         from sklearn.inspection import DecisionBoundaryDisplay
 
@@ -290,7 +274,7 @@ class DecisionRegionDisplay:
         )
         return cls(boundary=boundary, X=X, y=y, classes=estimator.classes_).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
+    def plot(self, ax: style.Axes | None = None) -> Self:
         """Draw, into new axes or into those given.
 
         Parameters
@@ -301,13 +285,13 @@ class DecisionRegionDisplay:
         -------
         self
         """
-        ax = single_axes(ax)
+        ax = style.single_axes(ax)
         from matplotlib.colors import ListedColormap
 
         self.ax_, self.figure_ = ax, ax.figure
-        colours = class_colours(len(self.classes))
+        colours = style.class_colours(len(self.classes))
         scale = {"cmap": ListedColormap(colours), "vmin": -0.5, "vmax": len(colours) - 0.5}
-        look = {"alpha": BAND_OPACITY, "edgecolors": "none", "rasterized": True, "zorder": 0}
+        look = {"alpha": style.BAND_OPACITY, "edgecolors": "none", "rasterized": True, "zorder": 0}
         self.boundary.plot(plot_method="pcolormesh", ax=ax, **scale, **look)
         self.surface_ = self.boundary.surface_
         self.points_ = []
@@ -315,5 +299,5 @@ class DecisionRegionDisplay:
         for name, colour in zip(self.classes, colours, strict=True):
             points = ax.scatter(*self.X[self.y == name].T, color=colour, label=str(name), **dots)
             self.points_.append(points)
-        self.legend_ = class_legend(ax)
+        self.legend_ = style.class_legend(ax)
         return self

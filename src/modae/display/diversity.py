@@ -4,35 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from modae.display.style import (
-    BAND_OPACITY,
-    BLUE,
-    GREY,
-    RED,
-    axes_grid,
-    open_frame,
-    pyplot,
-    shaped,
-    single_axes,
-)
+import modae.display.style as style
 from modae.ensembles.parts import take_apart
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count
 from modae.utils.text import format_number
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 #: Baselines are all grey: the dashes tell them apart.
 _DASHES = ("--", ":", "-.")
 
-_BAND: dict[str, Any] = {"alpha": BAND_OPACITY, "linewidth": 0}
+_BAND: dict[str, Any] = {"alpha": style.BAND_OPACITY, "linewidth": 0}
 
 #: Smaller shares are round-off, and left white.
 _NOBODY = 1e-6
@@ -103,7 +90,7 @@ class DiversityPathDisplay:
 
         def curve(name: str, given: Any) -> Any:
             rule = "one value for each diversity,"
-            return None if given is None else shaped(name, given, order.shape, rule)[order]
+            return None if given is None else style.shaped(name, given, order.shape, rule)[order]
 
         self.diversities = values[order]
         self.ensemble_error = curve("ensemble_error", ensemble_error)
@@ -123,7 +110,7 @@ class DiversityPathDisplay:
         baseline: Mapping[str, Any] | None = None,
         n_modules: int | None = None,
         n_components: int | None = None,
-        ax: Axes | None = None,
+        ax: style.Axes | None = None,
     ) -> Self:
         """Draw what a search over diversity has found.
 
@@ -155,7 +142,7 @@ class DiversityPathDisplay:
         >>> display.diversities
         array([0.1, 0.5, 0.9])
         """
-        pyplot()
+        style.pyplot()
         check_is_fitted(search)
         results, place = search.cv_results_, search.best_index_
         params, ranks = results["params"], results["rank_test_score"]
@@ -184,7 +171,7 @@ class DiversityPathDisplay:
         )
         return display.plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
+    def plot(self, ax: style.Axes | None = None) -> Self:
         """Draw, into new axes or into those given.
 
         Parameters
@@ -195,33 +182,33 @@ class DiversityPathDisplay:
         -------
         self
         """
-        ax = single_axes(ax)
+        ax = style.single_axes(ax)
         self.ax_, self.figure_ = ax, ax.figure
         self.lines_: list[Any] = []
         self.bands_: list[Any] = []
         x, dot = self.diversities, "o" if len(self.diversities) == 1 else None  # one has no line
         for name, error, se, colour in (
-            ("ensemble", self.ensemble_error, self.ensemble_se, BLUE),
-            ("mean of its members", self.individual_error, self.individual_se, RED),
+            ("ensemble", self.ensemble_error, self.ensemble_se, style.BLUE),
+            ("mean of its members", self.individual_error, self.individual_se, style.RED),
         ):
             self.lines_ += ax.plot(x, error, color=colour, linewidth=2, marker=dot, label=name)
             if se is not None:
                 self.bands_.append(ax.fill_between(x, error - se, error + se, color=colour, **_BAND))
         for (name, (error, se)), dashes in zip(self.baseline.items(), cycle(_DASHES), strict=False):
-            self.lines_.append(ax.axhline(error, color=GREY, linestyle=dashes, label=name))
+            self.lines_.append(ax.axhline(error, color=style.GREY, linestyle=dashes, label=name))
             if se > 0.0:
-                self.bands_.append(ax.axhspan(error - se, error + se, color=GREY, **_BAND))
+                self.bands_.append(ax.axhspan(error - se, error + se, color=style.GREY, **_BAND))
         self.mark_ = None
         if self.chosen is not None:
             error = self.ensemble_error[self.diversities == self.chosen][:1]
             label = f"chosen diversity: {format_number(self.chosen, digits=3)}"
-            look: dict[str, Any] = {"color": BLUE, "markersize": 8, "markeredgecolor": "white"}
+            look: dict[str, Any] = {"color": style.BLUE, "markersize": 8, "markeredgecolor": "white"}
             (self.mark_,) = ax.plot([self.chosen], error, "o", label=label, **look)
         ax.set(xlabel="diversity", ylabel="error")
         ax.set_ylim(bottom=0.0)
         ax.yaxis.set_major_formatter(lambda value, _: format_number(value, "%"))
         ax.legend(frameon=False, fontsize="small")
-        open_frame(ax)
+        style.open_frame(ax)
         return self
 
 
@@ -281,7 +268,7 @@ class AllocationDisplay:
         self.diversities = values[order]
         self.eigenvalues = np.asarray(eigenvalues, dtype=float)
         rule = "a row for each diversity and a column for each eigenvalue,"
-        self.shares = shaped("shares", shares, (len(values), len(self.eigenvalues)), rule)[order]
+        self.shares = style.shaped("shares", shares, (len(values), len(self.eigenvalues)), rule)[order]
 
     @classmethod
     def from_estimator(
@@ -309,12 +296,11 @@ class AllocationDisplay:
         -------
         display : AllocationDisplay
         """
-        pyplot()
+        style.pyplot()
         extractor = take_apart(estimator).extractor
         if not hasattr(extractor, "path"):
             raise TypeError(
-                "estimator must have a diversity path, as LinearModularAutoencoder does, got "
-                f"{extractor!r}."
+                f"estimator must have a diversity path, as LinearModularAutoencoder, got {extractor!r}."
             )
         values = np.linspace(0.0, 1.0, 51) if diversities is None else np.array(list(diversities))
         shares = [model.allocation_ for model in extractor.path(values.tolist())]
@@ -339,14 +325,15 @@ class AllocationDisplay:
 
         check_count("n_shown", n_shown)
         n_shown = min(n_shown, len(self.eigenvalues))
-        widths = {"width_ratios": (1, 3)}
-        self.axes_ = axes_grid(ax, (1, 2), size=(6.4, 3.6), sharey=True, gridspec_kw=widths).ravel()
+        options: dict[str, Any] = {"sharey": True, "gridspec_kw": {"width_ratios": (1, 3)}}
+        self.axes_ = style.axes_grid(ax, (1, 2), size=(6.4, 3.6), **options).ravel()
         left, right = self.axes_
         self.figure_ = left.figure
         # A logarithmic scale has no place for 0.
         variances = np.where(self.eigenvalues > 0.0, self.eigenvalues, np.nan)[:n_shown]
         components = np.arange(1, n_shown + 1)
-        (self.spectrum_,) = left.plot(variances, components, "o-", color=BLUE, markersize=3, linewidth=1)
+        dots: dict[str, Any] = {"color": style.BLUE, "markersize": 3, "linewidth": 1}
+        (self.spectrum_,) = left.plot(variances, components, "o-", **dots)
         if np.isfinite(variances).any():
             # Two numbers on the narrow axis: powers of ten overlap there, or none lies between them.
             left.set_xscale("log")
@@ -354,7 +341,7 @@ class AllocationDisplay:
             left.set_xticks(ends, [format_number(value, digits=3) for value in ends])
             left.minorticks_off()
         left.set(xlabel="variance", ylabel="principal component")
-        open_frame(left)
+        style.open_frame(left)
         locator = MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True)
         ticks = np.asarray(locator.tick_values(0, n_shown))
         left.set_yticks(np.maximum(ticks[ticks <= n_shown], 1))  # 1 and round numbers

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isqrt
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
 
-from modae.display.style import chosen_indices, pyplot, shaped, single_axes
+import modae.display.style as style
 from modae.ensembles.parts import take_apart
 from modae.utils.parameters import check_count
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 #: Colour between images: their own background may be white.
 _BETWEEN = "#e4e4e4"
@@ -57,17 +53,15 @@ class ReconstructionDisplay:
     ['original', 'module 0', 'module 1', 'module 2', 'module 3', 'mean']
     """
 
-    def __init__(
-        self, *, originals: Any, reconstructions: Any, means: Any, modules: Sequence[int]
-    ) -> None:
+    def __init__(self, *, originals: Any, reconstructions: Any, means: Any, modules: Any) -> None:
         self.originals = np.asarray(originals, dtype=float)
         self.modules = list(modules)
         images = self.originals.shape
         if len(images) != 3:
             raise ValueError(f"originals must have shape (n, height, width), got {images}.")
         by_module = (len(self.modules), *images)
-        self.reconstructions = shaped("reconstructions", reconstructions, by_module)
-        self.means = shaped("means", means, images)
+        self.reconstructions = style.shaped("reconstructions", reconstructions, by_module)
+        self.means = style.shaped("means", means, images)
 
     @classmethod
     def from_estimator(
@@ -79,7 +73,7 @@ class ReconstructionDisplay:
         n_rows: int = 4,
         modules: int | Sequence[int] | None = None,
         cmap: str = "gray_r",
-        ax: Axes | None = None,
+        ax: style.Axes | None = None,
     ) -> Self:
         """Draw the first rows of X and what the modules make of them.
 
@@ -104,7 +98,7 @@ class ReconstructionDisplay:
         -------
         display : ReconstructionDisplay
         """
-        pyplot()
+        style.pyplot()
         check_count("n_rows", n_rows)
         parts = take_apart(estimator)
         extractor = parts.extractor
@@ -118,7 +112,7 @@ class ReconstructionDisplay:
         shape = (len(originals), *image_sides(image_shape, originals.shape[1]))
         every = np.asarray(extractor.reconstruct_modules(rows))
         wanted = range(min(4, len(every))) if modules is None else modules
-        shown = chosen_indices("modules", wanted, len(every))
+        shown = style.chosen_indices("modules", wanted, len(every))
         display = cls(
             originals=originals.reshape(shape),
             reconstructions=every[shown].reshape(-1, *shape),
@@ -127,7 +121,7 @@ class ReconstructionDisplay:
         )
         return display.plot(ax, cmap=cmap)
 
-    def plot(self, ax: Axes | None = None, *, cmap: str = "gray_r") -> Self:
+    def plot(self, ax: style.Axes | None = None, *, cmap: str = "gray_r") -> Self:
         """Draw, into new axes or into those given.
 
         Parameters
@@ -152,7 +146,7 @@ class ReconstructionDisplay:
             y, x = top[row], left[column]
             canvas[y : y + height, x : x + width] = columns[column, row]
         inches = 0.8 / width  # about as wide as the label of a column
-        ax = single_axes(ax, size=(canvas.shape[1] * inches, canvas.shape[0] * inches + 0.3))
+        ax = style.single_axes(ax, size=(canvas.shape[1] * inches, canvas.shape[0] * inches + 0.3))
         self.ax_, self.figure_ = ax, ax.figure
         ends = {"vmin": self.originals.min(), "vmax": self.originals.max()}
         picture = np.ma.masked_invalid(canvas)

@@ -11,7 +11,7 @@ from modae.utils.extras import require
 from modae.utils.parameters import check_count
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
     from matplotlib.legend import Legend
 
 #: Petroff's ten colours, found so that deficient colour vision still tells them apart.

@@ -12,25 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from modae.data.rows import Rows
 from modae.data.summary import DataSummary
-from modae.data.validation import gather, lazy_rows, rows_of, weights_of
-from modae.linear.model import (
-    ROTATIONS,
-    SOLVERS,
-    LinearModel,
-    Modules,
-    Settings,
-    resolved_components,
-)
+from modae.data.validation import gather, lazy_rows, summarised
+from modae.linear.model import ROTATIONS, SOLVERS, LinearModel, Modules, Settings, resolved_components
 from modae.linear.modules import CertifiedModules, LinearModules, fitted
 from modae.utils.arrays import Array
-from modae.utils.parameters import (
-    check_choice,
-    check_components,
-    check_count,
-    check_diversity,
-    check_flag,
-    check_non_negative,
-)
+from modae.utils.parameters import check_choice, check_components, check_count, check_flag
 
 #: Held while rows join those of an estimator, so that several threads may call ``partial_fit``.
 _JOINING = Lock()
@@ -170,9 +156,6 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
     [616, 596, 360]
     """
 
-    mean_ = fitted(lambda model: model.mean)
-    encoders_ = fitted(lambda model: model.encoders)
-    decoders_ = fitted(lambda model: model.decoders)
     loss_ = fitted(lambda model: model.solution.loss)
     reconstruction_error_ = fitted(lambda model: model.solution.reconstruction_error)
     diversity_term_ = fitted(lambda model: model.solution.diversity_term)
@@ -306,8 +289,7 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         estimator : LinearModularAutoencoder
         """
         check_is_fitted(self)
-        if n_components is not None:
-            check_count("n_components", n_components)
+        check_count("n_components", n_components, optional=True)
         given = {"n_modules": n_modules, "n_components": n_components, "diversity": diversity}
         return self._derived(**{name: value for name, value in given.items() if value is not None})
 
@@ -325,15 +307,12 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         return other
 
     def _check_parameters(self) -> None:
-        check_count("n_modules", self.n_modules)
+        Settings.check(self)
         check_components(self.n_components)
-        check_diversity(self.diversity)
         check_choice("rotation", self.rotation, ROTATIONS)
         check_choice("solver", self.solver, ("auto", *SOLVERS))
         check_choice("spectrum", self.spectrum, ("auto", "exact", "krylov"))
         check_flag("upcast", self.upcast)
-        check_non_negative("tol", self.tol)
-        check_count("max_iter", self.max_iter)
         check_random_state(self.random_state)
 
     def _summarise(self, X: Any, sample_weight: Any, *, reset: bool) -> tuple[DataSummary, Rows | None]:
@@ -342,20 +321,11 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         Names and number of the columns are kept if ``reset``, and compared if not.
         """
         self._check_parameters()
-        lazy, rows = lazy_rows(X), None
-        if lazy is None:
-            rows = rows_of(X, self, reset=reset, upcast=self.upcast)
-            new = DataSummary.of(rows, weights_of(sample_weight, rows.shape[0]))
-        else:
-            if reset and (width := lazy.columns().shape[1]):
-                resolved_components(self.n_components, width)  # said before the rows are read
-            options = {"reset": reset, "upcast": self.upcast, "indexed": False}
-            new = lazy.reduce(
-                self,
-                lambda rows, weights, start: DataSummary.of(rows, weights),
-                sample_weight,
-                **options,
-            )
+        lazy = lazy_rows(X)
+        if lazy is not None and reset and (width := lazy.columns().shape[1]):
+            resolved_components(self.n_components, width)  # said before the rows are read
+        how = {"reset": reset, "upcast": self.upcast, "indexed": False}
+        new, rows = summarised(X, self, DataSummary.of, sample_weight, **how)
         if new.is_empty and reset:
             raise ValueError("sample_weight is zero for every row: there would be no data.")
         return new, rows

@@ -1,7 +1,5 @@
 """BaggingAutoencoder: the paper's baseline."""
 
-from __future__ import annotations
-
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self
@@ -12,7 +10,7 @@ from sklearn.utils import check_random_state
 from modae.core.frames import random_rotations
 from modae.data.bootstrap import Resamples
 from modae.data.rows import Rows
-from modae.data.validation import lazy_rows, rows_of
+from modae.data.validation import summarised
 from modae.linear.model import ROTATIONS, Modules, read_only, resolved_components
 from modae.linear.modules import LinearModules, fitted
 from modae.utils.arrays import Array
@@ -86,9 +84,6 @@ class BaggingAutoencoder(LinearModules):
     (5, 1797, 4)
     """
 
-    mean_ = fitted(lambda model: model.mean)
-    encoders_ = fitted(lambda model: model.encoders)
-    decoders_ = fitted(lambda model: model.decoders)
     eigenvalues_ = fitted(lambda model: model.eigenvalues)
     n_components_ = fitted(lambda model: model.encoders.shape[1])
 
@@ -114,14 +109,13 @@ class BaggingAutoencoder(LinearModules):
         self
         """
         check_count("n_modules", self.n_modules)
-        if self.n_components is not None:
-            check_count("n_components", self.n_components)
+        check_count("n_components", self.n_components, optional=True)
         check_choice("rotation", self.rotation, ROTATIONS)
         check_choice("spectrum", self.spectrum, ("auto", "exact", "krylov"))
         check_flag("upcast", self.upcast)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
 
-        def resample(rows: Rows, weights: Array | None = None, start: int = 0) -> Resamples:
+        def resample(rows: Rows, weights: Array | None, start: int) -> Resamples:
             return Resamples.of(rows, seed, self.n_modules, start)
 
         def module_axes(module: int) -> tuple[Array, Array]:
@@ -129,17 +123,12 @@ class BaggingAutoencoder(LinearModules):
             return sample.axes, sample.eigenvalues * sample.variance_unit
 
         fresh = copy(self)  # a fit that fails leaves this model as it was
-        lazy = lazy_rows(X)
-        if lazy is None:
-            resamples = resample(rows_of(X, fresh, reset=True, upcast=self.upcast))
-        else:
-            options = {"reset": True, "upcast": self.upcast, "indexed": True}
-            resamples = lazy.reduce(fresh, resample, None, **options)
+        options = {"reset": True, "upcast": self.upcast, "indexed": True}
+        resamples, _ = summarised(X, fresh, resample, **options)
         width = int(resolved_components(self.n_components, fresh.n_features_in_))
         tasks = [(module,) for module in range(self.n_modules)]
         found = run_parallel(module_axes, tasks, self.n_jobs)
-        axes = np.array([each for each, _ in found])
-        eigenvalues = np.array([each for _, each in found])
+        axes, eigenvalues = map(np.array, zip(*found, strict=True))
         encoders, decoders = np.where(eigenvalues[:, :, None] > 0.0, axes, 0.0), axes.mT
         if self.rotation is not None:
             turns = random_rotations(self.n_modules, width, np.random.default_rng([seed, 1]))
@@ -154,9 +143,5 @@ class BaggingAutoencoder(LinearModules):
         self.__dict__ = fresh.__dict__
         return self
 
-    def _solved_model(self) -> BaggedAxes:
-        return self._model
-
     def _modules(self) -> Modules:
-        model = self._model
-        return Modules(model.mean, model.encoders, model.decoders, diversity=0.0)
+        return Modules(self.mean_, self.encoders_, self.decoders_, diversity=0.0)

@@ -3,8 +3,6 @@
 Sizes: D features, T targets, M modules, H components, K principal axes, N rows.
 """
 
-from __future__ import annotations
-
 from modae.core.objective import ATTAINED, NOT_ATTAINABLE, UNDECIDED, Solution
 from modae.data.moments import Moments
 from modae.data.spectrum import KeptRows, Spectrum
@@ -31,10 +29,7 @@ RECORDS: dict[type, dict[str, Rule]] = {
         "unit": number(above=0.0),
         "cancelled": number(0.0),
     },
-    DataSummary: {
-        "moments": maybe(record(Moments)),
-        "pending": rules.each(record(KeptRows, D="D")),
-    },
+    DataSummary: {"moments": maybe(record(Moments)), "pending": rules.each(record(KeptRows, D="D"))},
     Settings: {
         "n_modules": count("M"),
         "n_components": count("H"),
@@ -84,74 +79,64 @@ RECORDS: dict[type, dict[str, Rule]] = {
     },
 }
 
-KEPT_ROWS = Layout(
-    KeptRows,
-    {"rows": rules.rows, "weights": maybe(numbers("N", within=number(0.0)))},
-    holds_rows=True,
-)
-
-LINEAR_MODEL = Layout(
-    LinearModel,
-    {
-        "mean": numbers("D"),  # first: reading it solves a model that is not solved yet
-        "encoders": numbers("M", "H", "D"),
-        "decoders": numbers("M", "D", "H"),
-        "dtype": rules.precision,
-        "grows": rules.flag,
-        "summary": maybe(record(DataSummary)),
-        "_settings": record(Settings),
-        "_spectrum": record(Spectrum),
-        "_solution": record(Solution),
-    },
-    resumable={"summary"},
-)
-
 SIZES = {"modules": "n_modules", "components": "n_components_"}
 CERTIFICATE = (
     "loss", "objective", "lower_bound", "optimality_gap", "total_variance", "attainment", "certified",
 )  # fmt: skip
-
-AUTOENCODER = Layout(
-    LinearModularAutoencoder,
-    {"_model": record(LinearModel)},
-    summary={
-        "modules": "n_modules",
-        "components": "_model._settings.n_components",
-        "diversity": "_model._settings.diversity",
-        "certificate": {
-            "loss": "_model._solution.loss",
-            "lower_bound": "_model._solution.lower_bound",
-            "optimality_gap": "_model._solution.gap",
-            "total_variance": "_model.total_variance",
-            "attainment": "_model._solution.attainment",
-            "certified": "_model.certified",
-        },
-    },
-)
-
-REGRESSOR = Layout(
-    LinearModularRegressor,
-    {
-        "_base": record(LeastSquares),
-        "_model": record(LinearModel, D="T", K="K", M="M", H="H"),
-        "_flat": rules.flag,
-    },
-    agree=lambda model: require(
-        not model._flat or len(model._base.coefficients) == 1, "several targets are not flat"
-    ),
-    finish=lambda model: model._publish(model._base, model._model, flat=model._flat),
-    summary={
-        **SIZES,
-        "diversity": "diversity_",
-        "certificate": {name: f"{name}_" for name in CERTIFICATE},
-    },
-)
+ATTRIBUTES = {name: f"{name}_" for name in CERTIFICATE}
+CERTIFIED = {**SIZES, "diversity": "diversity_", "certificate": ATTRIBUTES}
 
 LAYOUTS = (
     *(Layout(cls, fields) for cls, fields in RECORDS.items()),
-    KEPT_ROWS,
-    LINEAR_MODEL,
-    AUTOENCODER,
+    Layout(
+        KeptRows,
+        {"rows": rules.rows, "weights": maybe(numbers("N", within=number(0.0)))},
+        holds_rows=True,
+    ),
+    Layout(
+        LinearModel,
+        {
+            "mean": numbers("D"),  # first: reading it solves a model that is not solved yet
+            "encoders": numbers("M", "H", "D"),
+            "decoders": numbers("M", "D", "H"),
+            "dtype": rules.precision,
+            "grows": rules.flag,
+            "summary": maybe(record(DataSummary)),
+            "_settings": record(Settings),
+            "_spectrum": record(Spectrum),
+            "_solution": record(Solution),
+        },
+        resumable={"summary"},
+    ),
     Layout(BaggingAutoencoder, {"_model": record(BaggedAxes)}, summary=SIZES),
-    REGRESSOR,
+    Layout(
+        LinearModularAutoencoder,
+        {"_model": record(LinearModel)},
+        summary={
+            "modules": "n_modules",
+            "components": "_model._settings.n_components",
+            "diversity": "_model._settings.diversity",
+            "certificate": {
+                "loss": "_model._solution.loss",
+                "lower_bound": "_model._solution.lower_bound",
+                "optimality_gap": "_model._solution.gap",
+                "total_variance": "_model.total_variance",
+                "attainment": "_model._solution.attainment",
+                "certified": "_model.certified",
+            },
+        },
+    ),
+    Layout(
+        LinearModularRegressor,
+        {
+            "_base": record(LeastSquares),
+            "_model": record(LinearModel, D="T", K="K", M="M", H="H"),
+            "_flat": rules.flag,
+        },
+        agree=lambda model: require(
+            not model._flat or len(model._base.coefficients) == 1, "several targets are not flat"
+        ),
+        finish=lambda model: model._publish(model._base, model._model, flat=model._flat),
+        summary=CERTIFIED,
+    ),
 )

@@ -18,8 +18,6 @@ the total variance is :math:`\operatorname{tr}\Sigma_{yy}`, and every encoder of
 applied to the least-squares prediction :math:`\Sigma_{yx}(\Sigma_{xx}+aI)^+x`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -27,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import norm
 from scipy.sparse import issparse
+from sklearn.utils import gen_batches
 
 from modae.core.objective import Terms
 from modae.data.rows import BLOCK_BYTES, Rows, mean_row
@@ -116,13 +115,11 @@ class Maps(NamedTuple):
 
 def maps_of(base: LeastSquares, decoders: Array, encoders: Array) -> Maps:
     """Modules (M, K, H), (M, H, K) on the first principal axes of the fitted values, as maps of rows."""
-    axes = base.spectrum.axes[: decoders.shape[1]]
+    n_modules, axes = len(decoders), base.spectrum.axes[: decoders.shape[1]]
     flat = axes.T @ np.hstack(list(decoders))
     of_rows = encoders @ (axes @ base.coefficients)
-    mean = flat @ of_rows.reshape(flat.shape[1], -1) / len(decoders)
-    return Maps(
-        base.row_mean, base.spectrum.mean, np.stack(np.hsplit(flat, len(decoders))), of_rows, mean
-    )
+    mean = flat @ of_rows.reshape(flat.shape[1], -1) / n_modules
+    return Maps(base.row_mean, base.spectrum.mean, np.stack(np.hsplit(flat, n_modules)), of_rows, mean)
 
 
 def _solve_tall(kept: KeptRows, mean: Array, targets: Array, root: float) -> tuple[Array, Array]:
@@ -185,9 +182,7 @@ def _blocks_of_columns(kept: KeptRows, mean: Array) -> Iterator[Array]:
 
 def _cuts(length: int, width: int) -> Iterator[slice]:
     """Slices for blocks at least a few times as high as wide, so that the triangle adds little work."""
-    height = max(BLOCK_BYTES // (8 * width), 4 * width)
-    for start in range(0, length, height):
-        yield slice(start, start + height)
+    return gen_batches(length, max(BLOCK_BYTES // (8 * width), 4 * width))
 
 
 def _dense(block: Rows) -> Array:

@@ -3,15 +3,13 @@
 Models for other diversities follow from one fit: the spectrum is all that they need.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from warnings import warn
 
 import numpy as np
@@ -27,6 +25,7 @@ from modae.data.rows import HOST, Rows, centred_product, centred_squares, place_
 from modae.data.spectrum import Spectrum
 from modae.data.summary import DataSummary
 from modae.utils.arrays import Array, Precision
+from modae.utils.parameters import check_count, check_diversity, check_non_negative
 
 #: Name of a solver -> ``solve(problem, rng, *, tol, max_iter)``, which returns a Solution.
 SOLVERS: dict[str, Callable[..., Solution]] = {
@@ -64,10 +63,16 @@ class Settings:
     seed: int
     rotation: str | None = None
 
+    @staticmethod
+    def check(estimator: Any) -> None:
+        """Check those parameters of an estimator that both linear models have."""
+        check_count("n_modules", estimator.n_modules)
+        check_diversity(estimator.diversity)
+        check_non_negative("tol", estimator.tol)
+        check_count("max_iter", estimator.max_iter)
+
     @classmethod
-    def of(
-        cls, estimator: Any, n_components: int | float, seed: int | None = None, **others: Any
-    ) -> Settings:
+    def of(cls, estimator: Any, n_components: int | float, seed: int | None = None, **rest: Any) -> Self:
         """Those of an estimator with checked parameters; it draws a seed if none is given."""
         if seed is None:
             seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
@@ -78,7 +83,7 @@ class Settings:
             tol=float(estimator.tol),
             max_iter=int(estimator.max_iter),
             seed=seed,
-            **others,
+            **rest,
         )
 
 
@@ -164,7 +169,7 @@ class LinearModel:
         self._solution: Solution | None = None
         self._lock = Lock()
 
-    def solved(self) -> LinearModel:
+    def solved(self) -> Self:
         """The same model, with its solution found: modules in the leading principal axes.
 
         The solver works in units of the total variance, so that the scale of the data does not matter.
@@ -281,7 +286,7 @@ class LinearModel:
         error = self.solution.reconstruction_error - self.solution.diversity_term
         return (self.total_variance - error) / (self.total_variance or 1.0)
 
-    def with_settings(self, **changes: Any) -> LinearModel:
+    def with_settings(self, **changes: Any) -> "LinearModel":
         """The model for another diversity or size on the same axes: the data are not needed again."""
         spectrum, now = self.spectrum, self.settings
         settings = replace(now, **changes)
@@ -298,7 +303,7 @@ class LinearModel:
             spectrum = spectrum.leading(n_modules, n_components)
         return LinearModel(settings, self.summary, spectrum, self.dtype, grows=self.grows)
 
-    def without_data(self) -> LinearModel:
+    def without_data(self) -> Self:
         """The solved model alone, to travel: the sums are D x D, the model is not."""
         light = copy(self.solved())
         light.summary = None
@@ -381,7 +386,5 @@ def resolved_components(n_components: Any, n_features: int) -> int | float:
     if n_components is None:
         return share_of_columns(DEFAULT_FRACTION, n_features)
     if isinstance(n_components, Integral) and int(n_components) > n_features:
-        raise ValueError(
-            f"n_components must be at most n_features = {n_features}, got {n_components!r}."
-        )
+        raise ValueError(f"n_components must be at most n_features = {n_features}, got {n_components}.")
     return int(n_components) if isinstance(n_components, Integral) else float(n_components)

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from modae.data.rows import HOST, Rows, check_same_place, place_and_values, remember_place
-from modae.data.validation import AcceptsAnyRows, by_rows, codes_of, gather, rows_of
+from modae.data.validation import AcceptsRows, by_rows, codes_of, gather, rows_of
 from modae.linear.model import LinearModel, Modules, read_only
 from modae.linear.notebook import KeyFigures, modules_text, optimality
 from modae.utils.arrays import Array
@@ -24,11 +24,96 @@ from modae.utils.parameters import check_diversity
 from modae.utils.text import bounded_loss, percent
 
 
-class LinearModules(KeyFigures, AcceptsAnyRows, TransformerMixin, BaseEstimator):
+class ModularTransformer(AcceptsRows, TransformerMixin):
+    """What extractors with modules share, linear or deep: the names of their codes, and a score.
+
+    Abstract: a subclass says how many modules it has, of how many components, and what rows score.
+    """
+
+    def score(self, X: Any, y: object = None) -> float:
+        """Mean of ``score_samples``: minus the loss. Compares models at one diversity only.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        score : float
+        """
+        scores = gather(self.score_samples(X))
+        if len(scores) == 0:
+            raise ValueError("Found array with 0 sample(s): X has no rows to score.")
+        return float(scores.mean())
+
+    def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
+        """Names of the columns of ``transform``: ``module0_0``, ``module0_1``, ...
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        names : ndarray of str objects
+        """
+        n_modules, n_components = self._shape()
+        names = [f"module{i}_{h}" for i in range(n_modules) for h in range(n_components)]
+        return np.array(names, dtype=object)
+
+    def _codes(self, X: Any) -> Rows:
+        """What ``transform`` returns, as it comes back: checked."""
+        n_modules, n_components = self._shape()
+        codes, width = codes_of(X), n_modules * n_components
+        if codes.shape[1] != width:
+            raise ValueError(
+                f"X must have n_modules * n_components = {width} columns, as transform returns them, "
+                f"got {codes.shape[1]}."
+            )
+        return codes
+
+    def _key_figures(self) -> dict[str, str]:
+        return super()._key_figures() | {"Modules": modules_text(self._shape())}
+
+    @abstractmethod
+    def score_samples(self, X: Any) -> Array:
+        """Minus the loss of each row."""
+
+    @abstractmethod
+    def _shape(self) -> tuple[int, ...]:
+        """Number of fitted modules, and of components of each."""
+
+
+class UnsolvedError(ValueError, AttributeError):
+    """The data seen so far have no model yet, for the reason given; ``hasattr`` is False."""
+
+
+def fitted(read: Callable[[Any], Any]) -> property:
+    """A fitted attribute that is read from the model behind the estimator, and cannot be set."""
+
+    def get(self: Any) -> Any:
+        if "_model" not in vars(self):  # the check itself takes longer than reading
+            check_is_fitted(self)
+        try:
+            return read(self._solved_model())
+        except ValueError as reason:
+            raise UnsolvedError(str(reason)) from reason
+
+    return property(get)
+
+
+class LinearModules(ModularTransformer, KeyFigures, BaseEstimator):
     """Codes and reconstructions by linear modules with orthonormal decoders.
 
     Abstract: a subclass says what its modules are.
     """
+
+    _takes_tensors = True
+
+    mean_ = fitted(lambda model: model.mean)
+    encoders_ = fitted(lambda model: model.encoders)
+    decoders_ = fitted(lambda model: model.decoders)
 
     @by_rows()
     def transform(self, X: Any) -> Array:
@@ -73,14 +158,7 @@ class LinearModules(KeyFigures, AcceptsAnyRows, TransformerMixin, BaseEstimator)
         -------
         reconstruction : ndarray of shape (n_samples, n_features)
         """
-        modules = self._fitted_modules()
-        codes = codes_of(X)
-        width = modules.encoders.shape[0] * modules.encoders.shape[1]
-        if codes.shape[1] != width:
-            raise ValueError(
-                f"X must have n_modules * n_components = {width} columns, as transform returns them, "
-                f"got {codes.shape[1]}."
-            )
+        modules, codes = self._fitted_modules(), self._codes(X)
         place, values = place_and_values(codes)
         flat = np.hstack(list(modules.decoders)).astype(codes.dtype, copy=False) / len(modules.decoders)
         return values @ place.send(flat.T, codes.dtype) + place.send(modules.mean, codes.dtype)
@@ -117,38 +195,6 @@ class LinearModules(KeyFigures, AcceptsAnyRows, TransformerMixin, BaseEstimator)
         modules, rows = self._modules_and_rows(X, "score_samples")
         return -modules.losses(rows)
 
-    def score(self, X: Any, y: object = None) -> float:
-        """Mean of ``score_samples``: minus the loss. Compares models at one diversity only.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : ignored
-
-        Returns
-        -------
-        score : float
-        """
-        scores = gather(self.score_samples(X))
-        if len(scores) == 0:
-            raise ValueError("Found array with 0 sample(s): X has no rows to score.")
-        return float(scores.mean())
-
-    def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
-        """Names of the columns of ``transform``: ``module0_0``, ``module0_1``, ...
-
-        Parameters
-        ----------
-        input_features : ignored
-
-        Returns
-        -------
-        names : ndarray of str objects
-        """
-        n_modules, width, _ = self._fitted_modules().encoders.shape
-        names = [f"module{i}_{h}" for i in range(n_modules) for h in range(width)]
-        return np.array(names, dtype=object)
-
     def _fitted_modules(self) -> Modules:
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)  # whose message is the one that people know
@@ -168,33 +214,18 @@ class LinearModules(KeyFigures, AcceptsAnyRows, TransformerMixin, BaseEstimator)
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in vars(self)
 
-    def _key_figures(self) -> dict[str, str]:
-        return {"Modules": modules_text(self._modules().encoders.shape)}
+    def _shape(self) -> tuple[int, ...]:
+        return self._fitted_modules().encoders.shape[:2]
+
+    def _solved_model(self) -> Any:
+        return self._model
 
     @abstractmethod
     def _modules(self) -> Modules:
         """The fitted modules."""
 
 
-class UnsolvedError(ValueError, AttributeError):
-    """The data seen so far have no model yet, for the reason given; ``hasattr`` is False."""
-
-
-def fitted(read: Callable[[Any], Any]) -> property:
-    """A fitted attribute that is read from the model behind the estimator, and cannot be set."""
-
-    def get(self: Any) -> Any:
-        if "_model" not in vars(self):  # the check itself takes longer than reading
-            check_is_fitted(self)
-        try:
-            return read(self._solved_model())
-        except ValueError as reason:
-            raise UnsolvedError(str(reason)) from reason
-
-    return property(get)
-
-
-class CertifiedModules(KeyFigures):
+class CertifiedModules(AcceptsRows, KeyFigures):
     """An estimator whose loss is compared with a lower bound: certificate, key figures, diversity path.
 
     Abstract: a subclass has a LinearModel once it is fitted, and says how another one is made.

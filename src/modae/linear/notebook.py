@@ -1,7 +1,5 @@
 """Key figures of a fitted estimator, below scikit-learn's diagram of it in a notebook."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from html import escape
 from typing import Any

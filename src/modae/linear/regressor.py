@@ -17,7 +17,7 @@ from modae.linear.least_squares import LeastSquares, Maps, least_squares, maps_o
 from modae.linear.model import DEFAULT_SOLVER, LinearModel, Modules, Settings, read_only
 from modae.linear.modules import CertifiedModules
 from modae.utils.arrays import Array
-from modae.utils.parameters import check_count, check_diversity, check_non_negative
+from modae.utils.parameters import check_count, check_non_negative
 
 
 @dataclass(eq=False, repr=False)
@@ -154,13 +154,9 @@ class LinearModularRegressor(CertifiedModules, MultiOutputMixin, RegressorMixin,
         -------
         self
         """
-        check_count("n_modules", self.n_modules)
-        if self.n_components is not None:
-            check_count("n_components", self.n_components)
-        check_diversity(self.diversity)
+        Settings.check(self)
+        check_count("n_components", self.n_components, optional=True)
         check_non_negative("alpha", self.alpha)
-        check_non_negative("tol", self.tol)
-        check_count("max_iter", self.max_iter)
         fresh = copy(self)  # a fit that fails leaves this model as it was
         rows = rows_of(X, fresh, reset=True)
         targets, weights = targets_of(rows, y, self), weights_of(sample_weight, rows.shape[0])
@@ -275,8 +271,3 @@ class LinearModularRegressor(CertifiedModules, MultiOutputMixin, RegressorMixin,
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in vars(self)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

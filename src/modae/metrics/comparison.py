@@ -1,23 +1,14 @@
 """Models beside each other: the same folds for all, and what the difference of two is worth."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn import ensemble
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.decomposition import PCA
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -143,14 +134,17 @@ def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, A
     >>> list(rivals(*load_iris(return_X_y=True), classify=True))
     ['random forest', 'extra trees', 'gradient boosting', 'SVM', 'logistic regression']
     """
-    (n_rows, n_features), sparse, seed = X.shape, issparse(X), {"random_state": 0}
-    forest = RandomForestClassifier(300, **seed) if classify else RandomForestRegressor(300, **seed)
-    extra = ExtraTreesClassifier(300, **seed) if classify else ExtraTreesRegressor(300, **seed)
-    models: dict[str, Any] = {"random forest": forest, "extra trees": extra}
+    (n_rows, n_features), sparse = X.shape, issparse(X)
+
+    def trees(name: str, **size: int) -> Any:
+        kind = "Classifier" if classify else "Regressor"
+        return getattr(ensemble, f"{name}{kind}")(**size, random_state=0)
+
+    models: dict[str, Any] = {"random forest": trees("RandomForest", n_estimators=300)}
+    models["extra trees"] = trees("ExtraTrees", n_estimators=300)
     n_trees = n_features * (len(np.unique(y)) if classify else 1)
     if n_trees <= BOOSTED and not sparse:
-        boosting = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
-        models["gradient boosting"] = boosting(**seed)
+        models["gradient boosting"] = trees("HistGradientBoosting")
     scaler = StandardScaler(with_mean=not sparse)
     if n_rows <= TUNED_ROWS:
         kernel = make_pipeline(scaler, SVC() if classify else SVR())
@@ -162,7 +156,6 @@ def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, A
     models["logistic regression" if classify else "ridge"] = make_pipeline(scaler, linear)
     if member is not None:
         size = max(1, min(n_features - sparse, n_rows // 2, 50))
-        models[f"one PCA with {counted(size, 'component')}"] = make_pipeline(
-            PCA(size, random_state=0), member
-        )
+        name = f"one PCA with {counted(size, 'component')}"
+        models[name] = make_pipeline(PCA(size, random_state=0), member)
     return models

@@ -1,7 +1,5 @@
 """The two terms of the loss, and the ambiguity decomposition, for the outputs of any ensemble."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """export_onnx: a fitted estimator as one ONNX file."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Votes follow the rules of :mod:`modae.ensembles.votes`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -24,16 +22,7 @@ from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.bagging import BaggingAutoencoder
 from modae.linear.regressor import LinearModularRegressor
 from modae.onnx.foreign import convert_foreign, neighbors_label, neighbors_target
-from modae.onnx.graph import (
-    INPUT,
-    Answer,
-    Classification,
-    Converter,
-    Features,
-    Graph,
-    Regression,
-    refusal,
-)
+from modae.onnx.graph import Answer, Classification, Converter, Features, Graph, Regression, refusal
 from modae.utils.arrays import Array
 
 #: Mean probabilities closer than this are a tie: float32 and the order of summation differ by less.
@@ -46,11 +35,10 @@ def onnx_model(estimator: Any) -> ModelProto:
         first = estimator.steps[0][1] if hasattr(estimator, "steps") else estimator
         raise refusal(
             type(first).__name__,
-            "it does not read a table of numbers with a fixed number of columns; export what comes "
-            "after it.",
+            "it does not read a table of numbers of fixed width; export what comes after it.",
         )
     width, graph = int(estimator.n_features_in_), Graph()
-    answer = convert(graph, estimator, Features(INPUT, width))
+    answer = convert(graph, estimator, Features(Graph.INPUT, width))
     notes = {"modae": __version__, "class": type(estimator).__name__}
     if hasattr(estimator, "feature_names_in_"):
         notes["feature_names"] = json.dumps([str(name) for name in estimator.feature_names_in_])
@@ -97,8 +85,7 @@ def convert(
             if not isinstance(answer, Features):
                 raise refusal(
                     here,
-                    "the step before it is a classifier or a regressor, whose transform skl2onnx does "
-                    "not know.",
+                    "skl2onnx does not know the transform of the classifier or regressor before it.",
                 )
             is_last = step is estimator.steps[-1][1]
             answer = convert(graph, step, answer, here, decisions=decisions and is_last)

@@ -5,8 +5,6 @@ cancel where distances are small beside the rows, so they are taken in float64; 
 kept in float32. Of equal distances the row with the lowest index comes first.
 """
 
-from __future__ import annotations
-
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
@@ -19,19 +17,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, NuSVC
 
-from modae.onnx.graph import (
-    INPUT,
-    ML_OPSET,
-    OPSET,
-    Answer,
-    Classification,
-    Converter,
-    Features,
-    Graph,
-    Regression,
-    failure,
-    refusal,
-)
+from modae.onnx.graph import Answer, Classification, Converter, Features, Graph, Regression, refusal
 from modae.utils.extras import require
 
 #: In float64. A row at distance 0 then outweighs all that are not, as it should.
@@ -102,8 +88,7 @@ def _own_converter(estimator: Any, place: str) -> Converter | None:
     if kind in (neighbors.RadiusNeighborsClassifier, neighbors.RadiusNeighborsRegressor):
         raise refusal(
             place,
-            "runtimes fail on rows with few neighbours; use KNeighborsClassifier or "
-            "KNeighborsRegressor.",
+            "runtimes fail on rows of few neighbours; use KNeighborsClassifier or KNeighborsRegressor.",
         )
     return OWN_CONVERTERS.get(kind)
 
@@ -120,8 +105,8 @@ def _converted(estimator: Any, width: int, place: str, decisions: bool) -> Model
             simplefilter("ignore")  # it reads attributes that scikit-learn is about to drop
             return skl2onnx.convert_sklearn(
                 estimator,
-                initial_types=[(INPUT, skl2onnx.common.data_types.FloatTensorType([None, width]))],
-                target_opset={"": OPSET, "ai.onnx.ml": ML_OPSET},
+                initial_types=[(Graph.INPUT, skl2onnx.common.data_types.FloatTensorType([None, width]))],
+                target_opset=Graph.OPSETS,
                 options={id(estimator): {"raw_scores": True}} if decisions else None,
             )
     except NameError as error:  # it has no such option
@@ -134,7 +119,7 @@ def _converted(estimator: Any, width: int, place: str, decisions: bool) -> Model
             "skl2onnx.update_registered_converter.",
         ) from error
     except Exception as error:
-        raise failure(place, "skl2onnx", error) from error
+        raise refusal(place, "skl2onnx failed", error) from error
 
 
 def neighbors_label(graph: Graph, classifier: Any, x: Features) -> Classification:

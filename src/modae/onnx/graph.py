@@ -4,10 +4,8 @@ Nodes and constants are added one by one, and each call returns the name of what
 float32, the precision of nearly every runtime, except where the code says otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import onnx
@@ -16,19 +14,11 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 from modae.utils.arrays import Array
 from modae.utils.extras import require
 
-#: Version of the standard operators. It is that of torch's exporter, and known since 2022.
-OPSET = 18
-
-#: Version of the operators for trees, linear models and support vectors.
-ML_OPSET = 3
-
 #: Of the file format: the one that came with opset 18.
 IR_VERSION = 8
 
 #: Bytes: protocol buffers end at two gigabytes.
 LARGEST_FILE = (1 << 31) - (1 << 20)
-
-INPUT = "X"
 
 
 class Features(NamedTuple):
@@ -72,11 +62,18 @@ class Graph:
     ('Mul_0', 'Mul', 1)
     """
 
+    #: Name of the rows that a model reads.
+    INPUT = "X"
+
+    #: Versions of the standard operators, that of torch's exporter, known since 2022; and of those for
+    #: trees, linear models and support vectors.
+    OPSETS: ClassVar = {"": 18, "ai.onnx.ml": 3}
+
     def __init__(self) -> None:
         self.nodes: list[NodeProto] = []
         self.constants: list[TensorProto] = []
         self.outputs: list[ValueInfoProto] = []
-        self.domains = {"": OPSET, "ai.onnx.ml": ML_OPSET}
+        self.domains = dict(self.OPSETS)
         self._count = 0
 
     def add(self, op_type: str, *inputs: Any, domain: str = "", **attributes: Any) -> str:
@@ -159,7 +156,7 @@ class Graph:
         """The finished model, which reads rows of this width."""
         if sum(tensor.ByteSize() for tensor in self.constants) > LARGEST_FILE:
             raise ValueError("the model is larger than 2 GB, which is all that an ONNX file can hold.")
-        rows = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, ["rows", width])
+        rows = helper.make_tensor_value_info(self.INPUT, TensorProto.FLOAT, ["rows", width])
         graph = helper.make_graph(self.nodes, "modae", [rows], self.outputs, self.constants)
         imports = [helper.make_opsetid(domain, version) for domain, version in self.domains.items()]
         model = helper.make_model(graph, opset_imports=imports, ir_version=IR_VERSION)
@@ -177,12 +174,11 @@ class Graph:
 Converter = Callable[[Graph, Any, Features], Answer]
 
 
-def refusal(name: str, reason: str) -> ValueError:
-    """The error for an estimator or a layer that cannot be converted."""
+def refusal(name: str, reason: str, error: Exception | None = None) -> ValueError:
+    """The error for an estimator or a layer that cannot be converted.
+
+    Of the error of a tool it has the first line: some print whole arrays.
+    """
+    if error is not None:
+        reason += f" with {type(error).__name__}: " + str(error).strip().partition("\n")[0][:200]
     return ValueError(f"{name} cannot be converted to ONNX: {reason}")
-
-
-def failure(name: str, tool: str, error: Exception) -> ValueError:
-    """The same for a tool that failed, with the first line of its message: some print whole arrays."""
-    first_line = str(error).strip().partition("\n")[0][:200]
-    return refusal(name, f"{tool} failed with {type(error).__name__}: {first_line}")

@@ -1,7 +1,5 @@
 """Deep modules: the network through torch's exporter, what is around it node by node."""
 
-from __future__ import annotations
-
 import copy
 import logging
 from typing import Any
@@ -13,16 +11,7 @@ from torch import Tensor, nn
 from modae.deep.autoencoder import ModularAutoencoder
 from modae.deep.copies import Copies
 from modae.deep.supervised import ModularNetworkClassifier, ModularNetworkRegressor
-from modae.onnx.graph import (
-    OPSET,
-    Classification,
-    Converter,
-    Features,
-    Graph,
-    Regression,
-    failure,
-    refusal,
-)
+from modae.onnx.graph import Classification, Converter, Features, Graph, Regression, refusal
 from modae.utils.extras import require
 
 
@@ -108,18 +97,17 @@ def exported(parts: list[nn.Module], width: int) -> Any:
                 (torch.zeros(2, width),),
                 dynamo=True,
                 verbose=False,
-                opset_version=OPSET,
+                opset_version=Graph.OPSETS[""],
                 dynamic_shapes=({0: torch.export.Dim("rows")},),
             )
     except Exception as error:
-        raise failure(name, "torch.onnx.export", error) from error
+        raise refusal(name, "torch.onnx.export failed", error) from error
     finally:
         logger.setLevel(level)
     model = program.model_proto
     if not model.graph.output[0].type.tensor_type.shape.dim[1].dim_param:
         raise refusal(  # it took the rows of the example for a constant
             name,
-            "torch.onnx.export fixed the number of rows; write x.shape[0], or -1, where the module says "
-            "len(x).",
+            "torch.onnx.export fixed the number of rows; write x.shape[0], or -1, in place of len(x).",
         )
     return model

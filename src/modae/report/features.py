@@ -1,7 +1,5 @@
 """Sections on the modules: images and columns they look at, what they keep, how alike they are."""
 
-from __future__ import annotations
-
 import zlib
 from base64 import b64encode
 from math import isqrt
@@ -105,9 +103,7 @@ def reconstruction_section(subject: Subject, shape: tuple[int, int] | None) -> S
         every = np.asarray(model.reconstruct_modules(rows))
         mean = images(every.mean(axis=0))
         columns = [originals, mean, *(images(each) for each in every[:MOST_MODULES])]
-        pictures.append(
-            [[encoded(each, low, high) for each in row] for row in np.stack(columns, axis=1)]
-        )
+        pictures.append([[encoded(each, low, high) for each in row] for row in np.stack(columns, 1)])
         missed = float(np.mean((mean - originals) ** 2) / (np.var(originals) or 1.0))
         share = format_number(missed, "%", digits=2)
         summary.append(f"The mean of all modules misses {share} of their variation.")
@@ -206,8 +202,7 @@ def explained_columns(subject: Subject) -> Array:
         basis, sizes, _ = np.linalg.svd(features - np.mean(features, axis=0), full_matrices=False)
         basis = basis[:, sizes > 1e-9 * sizes.max(initial=1e-300)]
         kept = np.sum((basis.T @ centred) ** 2, axis=0)
-        shares: Array = np.clip(kept / np.where(variance > 0, variance, 1.0), 0.0, 1.0)
-        return shares
+        return np.clip(kept / np.where(variance > 0, variance, 1.0), 0.0, 1.0)
 
     return np.array([[explained(each) for each in module_features(m, rows)] for m in subject.models])
 

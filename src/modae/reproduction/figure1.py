@@ -4,8 +4,6 @@ Data go from left to right: one input, M encoders with H hidden units each, M de
 reconstructions, and their mean, which the diversity term compares with each of them.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -3,11 +3,9 @@
 The measurements, five folds of all diversities on each data set, also serve section 5.2 and the page.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import sem
@@ -87,7 +85,7 @@ class Sweep:
         """Error at diversity 1 minus that at the best diversity, for each run."""
         return self.ensemble[:, -1] - self.ensemble[:, self.best]
 
-    def at(self, stops: list[int]) -> Sweep:
+    def at(self, stops: list[int]) -> Self:
         """The same at some of the diversities."""
         per_diversity = ("ensemble", "individual", "faithfulness", "redundancy")
         curves = {name: getattr(self, name)[:, stops] for name in per_diversity}

@@ -1,7 +1,5 @@
 """The reproduction as one page: six data sets, one slider, and every claim with its verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,7 +47,7 @@ def make_page(verdicts: Sequence[Verdict], setting: Setting) -> Report:
     studies = [_study(sweep, setting) for sweep in measured]
     scale, full = ("at the paper's scale", " --full") if setting.full else ("small samples", "")
     seeds = f", {n_runs // N_FOLDS} seeds" if n_runs > N_FOLDS else ""
-    about_panels = (
+    about = (
         "The paper's Figure 2. Each panel is one data set; bands are one standard error to each side, "
         "the ring is the best diversity."
     )
@@ -70,9 +68,7 @@ def make_page(verdicts: Sequence[Verdict], setting: Setting) -> Report:
             "diversities": first.diversities.tolist(),
             "start": first.best,
             "live": studies[0]["live"],
-            "overview": [
-                section("figure2", "Error against diversity on six data sets", about_panels, panels)
-            ],
+            "overview": [section("figure2", "Error against diversity on six data sets", about, panels)],
             "studies": studies,
             "closing": [_claims(verdicts)],
             "footer": [
@@ -125,10 +121,8 @@ def _study(sweep: Sweep, setting: Setting) -> dict[str, Any]:
     X, y = figure2.load_images(setting, sweep.name, n_samples)
     train, test = next(figure2.folds().split(X, y))
     best, stops = float(sweep.diversities[sweep.best]), sweep.diversities.tolist()
-    extractor = LinearModularAutoencoder(**SIZES, diversity=best, random_state=0).fit(X[train])
-    subject = Subject(
-        extractor, X[test], y[test], diversities=stops, n_samples=MOST_ROWS, random_state=0
-    )
+    modules = LinearModularAutoencoder(**SIZES, diversity=best, random_state=0).fit(X[train])
+    subject = Subject(modules, X[test], y[test], diversities=stops, n_samples=MOST_ROWS, random_state=0)
     answers = []
     for model in subject.models:
         ensemble = nearest_neighbours(FrozenEstimator(model), n_jobs=setting.n_jobs)

@@ -3,8 +3,6 @@
 Each part is remembered when it is done, so that a run can go on where it stopped.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections import Counter

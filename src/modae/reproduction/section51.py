@@ -1,7 +1,5 @@
 """Section 5.1: three clusters in the plane, two modules of one component, softmax on each feature."""
 
-from __future__ import annotations
-
 from typing import Any
 from warnings import catch_warnings, filterwarnings
 
@@ -36,9 +34,7 @@ def run(setting: Setting) -> list[Finding]:
     """Errors over repetitions, densities and decision boundaries for both diversities."""
     seeds = range(100 if setting.full else 20)
     setting.tell(f"Section 5.1: {len(seeds)} mixtures of three clusters")
-    errors = {
-        diversity: [_error(fitted(diversity, seed), seed) for seed in seeds] for diversity in PAPER
-    }
+    errors = {lam: [_error(fitted(lam, seed), seed) for seed in seeds] for lam in PAPER}
     setting.save_figure("section51", draw())
     data = {"means": MEANS, "standard_deviation": SPREAD, "rows": {"train": N_TRAIN, "test": N_TEST}}
     setting.save_json("section51.json", data | {"errors": errors})

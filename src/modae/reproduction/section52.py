@@ -1,7 +1,5 @@
 """Section 5.2: members get worse while the ensemble gets better, and what their features share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -68,11 +66,9 @@ def draw(measured: list[Sweep]) -> Any:
     for sweep, ax in zip(measured, axes.flat, strict=True):
         for name, (words, colour) in CURVES.items():
             for part, rows, style in ((0, "training", "--"), (1, "test", "-")):
-                value, error = getattr(sweep, name)[part].T
-                ax.plot(sweep.diversities, value, style, color=colour, label=f"{words}, {rows} rows")
-                ax.fill_between(
-                    sweep.diversities, value - error, value + error, color=colour, alpha=BAND_OPACITY
-                )
+                x, (value, error) = sweep.diversities, getattr(sweep, name)[part].T
+                ax.plot(x, value, style, color=colour, label=f"{words}, {rows} rows")
+                ax.fill_between(x, value - error, value + error, color=colour, alpha=BAND_OPACITY)
         ax.set(title=sweep.title, xlabel="diversity", ylim=(0, 1.02))
         open_frame(ax)
     for ax in axes[:, 0]:

@@ -11,8 +11,6 @@ iterative methods start from the same random modules. Algorithm 1 is the literal
 covariance, and gradient descent works on that covariance too, which is faster than on 1,000 rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import product

@@ -11,8 +11,6 @@ epoch lowers the loss, unless the modules are a critical point (Theorem 2): one 
 respect to all decoders and encoders vanish. Slopes and losses are measured in units of the variance.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -13,13 +13,11 @@ and the others nothing. The members then miss the targets by order :math:`q^4`, 
 :math:`q^2` cancels, by order :math:`q^2`; so :math:`E=(1-\lambda)\,\Omega(q^4)+\lambda\,\Omega(q^2)`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -99,7 +97,7 @@ class Instance:
         terms = linear_terms(self.decoders, self.encoders, self.covariance)
         return float(terms.ambiguity_loss(diversity))
 
-    def with_module(self, module: int, decoder: Array, encoder: Array) -> Instance:
+    def with_module(self, module: int, decoder: Array, encoder: Array) -> Self:
         """The same with one module exchanged."""
         decoders, encoders = self.decoders.copy(), self.encoders.copy()
         decoders[module], encoders[module] = decoder, encoder

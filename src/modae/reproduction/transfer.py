@@ -1,7 +1,5 @@
 """The introduction's claim: one representation, learnt without labels, serves several tasks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

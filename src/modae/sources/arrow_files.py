@@ -3,8 +3,6 @@
 What is a number in a CSV file is guessed from its first block.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -277,10 +275,8 @@ class _CsvFile:
         fields = re.search(r"Expected (\d+) columns, got (\d+)", text)
         if fields:
             return self._refused(f"{line} has {fields[2]} fields, the others have {fields[1]}.")
-        wrong = re.search(r"column #(\d+).*invalid value '(.*)'", text)
-        if wrong:
-            name = self.names[int(wrong[1])]
-            return self._refused(
-                f"{line} has {wrong[2]!r:.60} in column {name!r}, which is not a number."
-            )
+        bad = re.search(r"column #(\d+).*invalid value '(.*)'", text)
+        if bad:
+            name = self.names[int(bad[1])]
+            return self._refused(f"{line} has {bad[2]!r:.60} in column {name!r}, which is not a number.")
         return self._refused(f"{text:.200}")

@@ -1,7 +1,5 @@
 """Batches: data of any size, read piece by piece, where an estimator expects a matrix."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
@@ -95,9 +93,7 @@ class Batches:
             missing = missing_in(batch.target)
             if missing.any():  # it would become a class of its own
                 place = batch.place_of(int(missing.argmax()))
-                raise ValueError(
-                    f"target column {self.target!r}, {place} is missing: fill it, or leave the row out."
-                )
+                raise ValueError(f"target column {self.target!r}, {place} is missing: fill or drop it.")
             found.append(as_numpy(copied(batch.target)))
         return np.concatenate(found) if found else np.empty(0)
 
@@ -110,9 +106,7 @@ class Batches:
         """The batches of one column that is no feature."""
         name = getattr(self, role)
         if name is None:
-            raise ValueError(
-                f"these batches have no {role}: name its column in open_batches({role}=...)."
-            )
+            raise ValueError(f"the batches have no {role}: name its column in open_batches({role}=...).")
         only = ColumnSelection((), strings=self._columns.strings)
         return self._with(replace(only, **{role: name}))
 
@@ -284,8 +278,7 @@ def open_batches(
     >>> model.transform(batches).shape
     (10000, 6)
     """
-    if batch_size is not None:
-        check_count("batch_size", batch_size)
+    check_count("batch_size", batch_size, optional=True)
     if isinstance(source, Batches):
         if any(option is not None for option in (columns, target, weight, batch_size)):
             raise ValueError("source is open already: give its options where it was opened.")
@@ -384,6 +377,4 @@ def answers_of(batches: Batches, call: RowwiseCall) -> Iterator[tuple[Batch, Any
 
 def _refuse_both(batches: Batches, sample_weight: Any) -> None:
     if sample_weight is not None:
-        raise ValueError(
-            f"There are sample_weight and the weights in column {batches.weight!r}: give one of them."
-        )
+        raise ValueError(f"Got sample_weight and the weights in column {batches.weight!r}: give one.")

@@ -62,16 +62,9 @@ class DaskRows(LazyRows):
                 summary = summary.join(summarise(rows, weights, start))
             return np.array([[PartialSum(n_rows, summary)]], dtype=object)
 
-        sums = da.map_blocks(
-            _on_chunk,
-            blocks,
-            delayed(chunk_sum, traverse=False),  # in the graph once, under a key of its own
-            weights,
-            chunks=((1,) * blocks.npartitions, (1,)),
-            dtype=object,
-            meta=np.empty((0, 0), object),
-            token="modae-summary",
-        )
+        work = delayed(chunk_sum, traverse=False)  # in the graph once, under a key of its own
+        cells, like = ((1,) * blocks.npartitions, (1,)), np.empty((0, 0), object)
+        sums = _map_chunks(work, blocks, weights, like=like, chunks=cells, token="modae-summary")
         whole = joined_sums(sums)
         if whole.n_rows == 0:
             raise ValueError(
@@ -107,16 +100,9 @@ class DaskRows(LazyRows):
             return _rows_first(np.asarray(light(chunk.to_numpy() if forgets else chunk)), light.axis)
 
         blocks = self._blocks()
-        answers = da.map_blocks(
-            _on_chunk,
-            blocks,
-            delayed(chunk_answer, pure=True, traverse=False),  # the model is in the graph once
-            chunks=(blocks.chunks[0], *one.shape[1:]),
-            new_axis=list(range(2, one.ndim)),
-            dtype=one.dtype,
-            meta=np.empty((0,) * one.ndim, one.dtype),
-            token=f"modae-{call.method}",
-        )
+        work = delayed(chunk_answer, pure=True, traverse=False)  # the model is in the graph once
+        shape = {"chunks": (blocks.chunks[0], *one.shape[1:]), "new_axis": list(range(2, one.ndim))}
+        answers = _map_chunks(work, blocks, like=one, token=f"modae-{call.method}", **shape)
         return answers[:, 0] if sample.ndim == 1 else da.moveaxis(answers, 0, call.axis)
 
     def gather(self) -> Any:
@@ -178,6 +164,12 @@ def joined_sums(sums: da.Array) -> PartialSum:
     """The sum of a column of partial sums: dask adds neighbours in their order, ``FAN_IN`` at a time."""
     whole: PartialSum = sums.sum(axis=0, split_every=FAN_IN).compute().item()
     return whole
+
+
+def _map_chunks(work: Any, blocks: da.Array, *arguments: Any, like: np.ndarray, **options: Any) -> Any:
+    """``work(chunk, place, *arguments)`` for all chunks, lazily; answers are arrays such as ``like``."""
+    kind = {"dtype": like.dtype, "meta": np.empty((0,) * like.ndim, like.dtype)}
+    return da.map_blocks(_on_chunk, blocks, work, *arguments, **kind, **options)
 
 
 def _on_chunk(chunk: Any, work: Any, *arguments: Any, block_id: Any) -> Any:

@@ -4,8 +4,6 @@ A table here is a matrix (NumPy or scipy.sparse) or a frame: a DataFrame of pand
 or RecordBatch of pyarrow, seen through narwhals. No other library is imported: a frame brings its own.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from os import PathLike

@@ -1,7 +1,5 @@
 """Which kind of source a thing is: paths by their ending, objects by their type."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -119,9 +117,7 @@ def path_source(path: Path, origin: str | None = None, *, header: bool = True) -
         raise FileNotFoundError(f"source {path} does not exist.")
     origin, ending = origin or str(path), ending_of(path)
     if ending not in ENDINGS:
-        raise ValueError(
-            f"source {path} must end in {', '.join(ENDINGS)}, or be a folder of such files."
-        )
+        raise ValueError(f"source {path} must end in {', '.join(ENDINGS)} or be a folder of such files.")
     if ending in (".npy", ".npz"):
         rows, labels = numpy_arrays(path)
         with named(origin):
@@ -168,9 +164,7 @@ def folder_source(folder: Path) -> Source:
     kinds = sorted({path.suffix.lower() for path in found if path.is_file()} & set(ENDINGS))
     if len(kinds) != 1:
         many = f"files of several kinds ({', '.join(kinds)})" if kinds else "no files that can be read"
-        raise ValueError(
-            f"source {folder} must have files of one kind, {', '.join(ENDINGS)}; it has {many}."
-        )
+        raise ValueError(f"source {folder} needs files of one kind, {', '.join(ENDINGS)}, got {many}.")
     strange = [path for path in found if path.is_dir() or path.suffix.lower() != kinds[0]]
     if strange:
         what = "sub-folder" if strange[0].is_dir() else "file"

@@ -6,8 +6,6 @@ for files are in ``arrow_files``, the others in ``opening``. :class:`modae.Batch
 cuts and joins chunks to batches of one size.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -90,9 +88,7 @@ class ColumnSelection:
             # Columns without names are told apart by their order, and labels must not deny it.
             if labels_of(table) != labels_of(first):
                 labels = [labels_of(each) or "counted from 0" for each in (table, first)]
-                raise ValueError(
-                    f"the columns are {labels[0]}, and those of the first rows {labels[1]}."
-                )
+                raise ValueError(f"the columns are {labels[0]}, those of the first rows {labels[1]}.")
             return
         if names is None:
             raise ValueError("the columns have no names, and those of the first rows have.")
@@ -141,7 +137,7 @@ class Source:
     read: Callable[[int, ColumnSelection, int], Iterator[Chunk]]
     sample: Any
     n_rows: int | None = None
-    parts: tuple[Source, ...] = ()
+    parts: tuple["Source", ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     line_of: Callable[[int], int] | None = None
     matrix: Any = None
@@ -185,9 +181,7 @@ class Source:
             raise ValueError(f"target and weight are both {target!r}: a column is one or the other.")
         for parameter, name in {"target": target, "weight": weight}.items():
             if name is not None and name in features:
-                raise ValueError(
-                    f"{parameter}={name!r} is also one of columns: it cannot be a feature too."
-                )
+                raise ValueError(f"{parameter}={name!r} is also one of columns: it cannot be both.")
         known = frozenset(self.names) if columns is None else None
         return ColumnSelection(features, target, weight, known=known)
 

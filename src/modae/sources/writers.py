@@ -1,7 +1,5 @@
 """Tables that grow batch by batch: .npy, .parquet and .csv files, there whole or not at all."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -65,9 +63,7 @@ def _side_by_side(columns: Mapping[str, Any], path: str) -> np.ndarray:
         except (TypeError, ValueError):
             array = np.array(["strings"])
         if array.dtype.kind not in "fiubO":
-            raise ValueError(
-                f"{path} can hold numbers only, and {name!r} has strings: write to .csv or .parquet."
-            )
+            raise ValueError(f"{path} holds numbers only, {name!r} has strings: write .csv or .parquet.")
     return np.stack(arrays, axis=1)
 
 

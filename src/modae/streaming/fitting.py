@@ -1,7 +1,5 @@
 """fit_stream: a fit that can be stopped at any moment, and goes on from there."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import dataclass

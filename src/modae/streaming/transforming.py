@@ -1,7 +1,5 @@
 """transform_stream: codes or predictions for data of any size, written to a file batch by batch."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -100,9 +98,7 @@ def transform_stream(
             names = names or answer_names(estimator, method, values)
             twice = sorted(set(names) & set(keep))
             if twice:
-                raise ValueError(
-                    f"keep={list(keep)}: {twice[0]!r} is the name of an answer too; rename the column."
-                )
+                raise ValueError(f"keep: {twice[0]!r} is the name of an answer too; rename the column.")
             columns = values.reshape(len(values), -1).T
             named = dict(batch.kept) | dict(zip(names, columns, strict=True))
             write(values if ending == ".npy" else named)

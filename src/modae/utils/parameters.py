@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 
-def check_count(name: str, value: Any, *, minimum: int = 1) -> None:
-    """A whole number, of a type that says so."""
+def check_count(name: str, value: Any, *, minimum: int = 1, optional: bool = False) -> None:
+    """A whole number, of a type that says so; or None, if that is allowed."""
+    if optional and value is None:
+        return
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}.")
     if value < minimum:
