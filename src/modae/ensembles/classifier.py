@@ -15,13 +15,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from modae.data.validation import by_rows, gather, labels_of, split_weights, weights_of
 from modae.ensembles.base import ModularEnsemble, Routed, stacked
-from modae.ensembles.members import (
-    Member,
-    MemberError,
-    check_classes,
-    two_generators,
-    votes_for_pairs,
-)
+from modae.ensembles.members import Member, MemberError, check_classes, two_generators, votes_for_pairs
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.votes import (
     TIE_BREAKS,

@@ -16,6 +16,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
@@ -220,3 +221,15 @@ def default_families(
                 if learner is not None and has_fit_parameter(learner, "sample_weight"):
                     learner.set_fit_request(sample_weight=True)
     return families
+
+
+def make_scaler(rows: Any) -> StandardScaler:
+    """Standardises columns; sparse ones are not centred."""
+    return StandardScaler(with_mean=not hasattr(rows, "tocsr"))
+
+
+def variance(features: Any) -> float:
+    """Variance of all entries, as scikit-learn's kernels take it."""
+    if hasattr(features, "tocsr"):
+        return float(features.multiply(features).mean() - features.mean() ** 2)
+    return float(np.var(features))

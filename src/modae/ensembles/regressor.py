@@ -23,11 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from modae.data.validation import by_rows, gather, split_weights, targets_of, weights_of
 from modae.ensembles.base import ModularEnsemble, Routed, require_in_memory, stacked
-from modae.ensembles.members import (
-    call_members,
-    module_features,
-    two_generators,
-)
+from modae.ensembles.members import call_members, module_features, two_generators
 from modae.ensembles.neighbors import NearestNeighborRegressor
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_choice, check_fraction

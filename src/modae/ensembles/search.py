@@ -20,13 +20,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
-from sklearn.preprocessing import StandardScaler
 
 from modae.data.rows import centred_product
 from modae.data.summary import DataSummary
 from modae.data.validation import take_rows
 from modae.ensembles.base import SIZES
-from modae.ensembles.families import AllColumns
+from modae.ensembles.families import AllColumns, make_scaler, variance
 from modae.ensembles.members import module_features
 from modae.linear.model import Settings, encoders_in_axes
 from modae.utils.arrays import Array
@@ -348,18 +347,6 @@ def settled(sizes: dict[str, Any]) -> dict[str, Any]:
 
 def _key(sizes: dict[str, Any] | None) -> tuple[Any, ...]:
     return () if sizes is None else tuple(sizes.values())
-
-
-def make_scaler(rows: Any) -> StandardScaler:
-    """Standardises columns; sparse ones are not centred."""
-    return StandardScaler(with_mean=not hasattr(rows, "tocsr"))
-
-
-def variance(features: Any) -> float:
-    """Variance of all entries, as scikit-learn's kernels take it."""
-    if hasattr(features, "tocsr"):
-        return float(features.multiply(features).mean() - features.mean() ** 2)
-    return float(np.var(features))
 
 
 def make_folds(

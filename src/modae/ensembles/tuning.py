@@ -21,16 +21,13 @@ from sklearn.utils.validation import check_is_fitted, indexable
 
 from modae.data.validation import by_rows, rows_of, weights_of
 from modae.ensembles.base import SIZES, EnsembleParameters, require_in_memory
-from modae.ensembles.families import AllColumns, Family, default_families, several
+from modae.ensembles.families import AllColumns, Family, default_families, make_scaler, several
 from modae.ensembles.leaderboard import Leaderboard
 from modae.ensembles.members import as_seed, seeds_for, two_generators
-from modae.ensembles.search import Candidate, Trials, make_folds, make_scaler, settled
+from modae.ensembles.search import Candidate, Trials, make_folds, settled
 from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.utils.parameters import (
-    check_choice,
-    check_flag,
-    check_positive,
-)
+from modae.linear.model import Settings
+from modae.utils.parameters import check_choice, check_flag, check_positive
 from modae.utils.text import counted, percent
 
 #: Candidates for one kind of member where none are given: 0, 0.1, ..., 1.
@@ -112,14 +109,10 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             for name, family in families.items()
         }
         seed = as_seed(self.random_state)
-        largest, settings = extractor, None
-        if not isinstance(extractor, FrozenEstimator):
-            all_sizes = [each for group in sizes.values() for each in group]
-            largest = _largest(extractor, all_sizes, rows.shape[1], seed)
-            # Functions that score, and other extractors, may look at names of columns.
-            if type(extractor) is LinearModularAutoencoder and not callable(self.scoring):
-                largest._check_parameters()
-                settings = largest._settings(rows.shape[1])
+        all_sizes = [each for group in sizes.values() for each in group]
+        largest, settings = _largest(extractor, all_sizes, rows.shape[1], seed)
+        if callable(self.scoring):  # it may look at names of columns, as other extractors do
+            settings = None
         classify = self._task == "classification"
         trials = Trials(
             model=self._ensemble(self.extractor, None, seed),
@@ -383,15 +376,24 @@ def _most_trials(
     return most
 
 
-def _largest(extractor: Any, sizes: list[dict[str, Any]], n_features: int, seed: int | None) -> Any:
+def _largest(
+    extractor: Any, sizes: list[dict[str, Any]], n_features: int, seed: int | None
+) -> tuple[Any, Settings | None]:
     """A copy of the extractor whose fit keeps as many principal axes as the largest candidate needs.
 
     One module with all of them: fitting that is a PCA and nothing more. Where the number of components
-    is a share of the variance, only the fit can tell it.
+    is a share of the variance, only the fit can tell it. Its settings are for candidates that work in
+    principal scores: None for extractors of other classes. A frozen one stays as it is.
     """
+    if isinstance(extractor, FrozenEstimator):
+        return extractor, None
     most = {"n_modules": max(each["n_modules"] for each in sizes)}
     if all(isinstance(each["n_components"], int) for each in sizes):
         n_axes = max(each["n_modules"] * each["n_components"] for each in sizes)
         most = {"n_modules": 1, "n_components": min(n_axes, n_features)}
     seeds = seeds_for(extractor, two_generators(seed)[0])
-    return clone(extractor).set_params(**seeds, **most)
+    largest = clone(extractor).set_params(**seeds, **most)
+    if type(extractor) is not LinearModularAutoencoder:
+        return largest, None
+    largest._check_parameters()
+    return largest, largest._settings(n_features)
