@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import modae
 from ensembles.parts import ColumnModules, Voter
@@ -98,7 +99,7 @@ REFUSED = {
         QuadraticDiscriminantAnalysis(reg_param=0.5), voting="decision"
     ),
     r"module 0 \(ModularClassifier\) cannot .*: its decision function has no converter": ensemble(
-        ModularClassifier(LinearModularAutoencoder(2, 2), LogisticRegression(max_iter=20)),
+        ModularClassifier(LinearModularAutoencoder(2, 2), LinearSVC()),
         voting="decision",
     ),
     r"use KNeighborsClassifier": ensemble(RadiusNeighborsClassifier(1e3)),

@@ -65,7 +65,7 @@ def test_workers_bag_and_vote():
     plain = BaggingAutoencoder(3, 4, random_state=0).fit(X)
     lazy = in_time(BaggingAutoencoder(3, 4, random_state=0).fit, with_unknown_rows(chunked()))
     np.testing.assert_allclose(lazy.eigenvalues_, plain.eigenvalues_, rtol=1e-10)
-    ensemble = ModularClassifier(random_state=0).fit(chunked(), Y)
+    ensemble = ModularClassifier(n_modules=5, random_state=0).fit(chunked(), Y)
     np.testing.assert_array_equal(in_time(ensemble.predict(chunked()).compute), ensemble.predict(X))
 
 
