@@ -115,7 +115,8 @@ def report(results: dict[str, dict[str, dict[str, Any]]], methods: list[str]) ->
         method = methods[place]
         outcomes = [outcome(each[OURS], each[method]) for each in losses.values()]
         counts = " / ".join(str(outcomes.count(which)) for which in (1, 0, -1))
-        shown = "" if method == OURS else f"{counts} | {corrected[method]:.3f}"
+        p = "<0.001" if corrected[method] < 0.0005 else f"{corrected[method]:.3f}"
+        shown = "" if method == OURS else f"{counts} | {p}"
         error, middle = 100 * errors[:, place].mean(), 100 * np.median(errors[:, place])
         print(
             f"| {method} | {error:.2f} | {middle:.2f} | {ranks[place]:.2f} | {shown or ' | '} "

@@ -39,17 +39,17 @@ def draw(results: dict[str, dict[str, dict[str, Any]]], methods: list[str], path
         axes.plot([ranks[place], high + 0.1], [-row, -row], color="0.8", linewidth=0.8, zorder=0)
         axes.plot(ranks[place], -row, "o", color=colour)
         axes.text(high + 0.15, -row, f"{methods[place]}  {ranks[place]:.2f}", va="center", color=colour)
-    bar = 0
+    bar = end = 0
     for start, first in enumerate(order):
         ends = [
             stop
             for stop in range(start + 1, len(order))
             if all(tuple(sorted(pair)) in same for pair in combinations(order[start : stop + 1], 2))
         ]
-        if ends and first is not None:
-            bar += 1
+        if ends and ends[-1] > end:  # others are part of one that is there
+            bar, end = bar + 1, ends[-1]
             height = 0.6 + 0.3 * bar
-            axes.plot([ranks[first], ranks[order[ends[-1]]]], [height, height], color="C0", linewidth=3)
+            axes.plot([ranks[first], ranks[order[end]]], [height, height], color="C0", linewidth=3)
     axes.set(xlim=(low, high + 0.1), yticks=[], xlabel=f"mean rank over {len(results)} sets (1 is best)")
     axes.spines[["left", "right", "top"]].set_visible(False)
     figure.savefig(path, dpi=150, bbox_inches="tight")
