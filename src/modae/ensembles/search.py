@@ -216,9 +216,16 @@ class Trials:
 
     def cost(self, candidate: Candidate) -> float:
         """Minus the mean score over the folds that were tried; infinite if there are none."""
-        scores = [outcome.score for outcome in self.outcomes.get(candidate, {}).values()]
-        mean = -float(np.mean(scores)) if scores else np.inf
-        return np.inf if np.isnan(mean) else mean
+        found = self.outcomes.get(candidate, {})
+        if not found:
+            return np.inf
+        cost = -float(np.mean([outcome.score for outcome in found.values()]))
+        if self.scoring is None and not self.classify:  # R^2 of a small fold says little: all rows
+            tested = np.concatenate([self.folds[place][1] for place in found])
+            weights = None if self.weights is None else self.weights[tested]
+            losses = np.concatenate([outcome.losses for outcome in found.values()])
+            cost = error_of(losses, self.y[tested], weights, classify=False) - 1.0
+        return np.inf if np.isnan(cost) else cost
 
     @property
     def few_folds(self) -> range:
