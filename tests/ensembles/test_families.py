@@ -10,9 +10,9 @@ import sklearn
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits, load_iris, load_wine, make_friedman1
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
@@ -243,3 +243,16 @@ def test_several_targets_are_for_all_but_svms():
     search = ModularRegressorCV(cv=3, random_state=0).fit(X, np.c_[y, -y])
     assert set(search.cv_results_["param_family"]) == FAMILIES - {"svm"}
     assert search.predict(X).shape == (80, 2)
+
+
+def test_a_regression_is_decided_by_all_rows_and_not_by_small_folds():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    y = X[:, 0] + 0.1 * rng.standard_normal(40)
+    y[:8] = 0.01 * rng.standard_normal(8)  # R^2 on a fold of these is a large negative number
+    families = {"linear": (Ridge(), {"alpha": [1e-3, 1e6]})}
+    folds = list(KFold(5).split(X))
+    options = {"estimator": families, "n_components": 1, "diversities": [0.5], "cv": folds}
+    search = ModularRegressorCV(**options, random_state=0).fit(X, y)
+    assert search.best_params_["alpha"] == 1e-3
+    assert search.cv_results_["rank_test_score"][search.best_index_] == 1

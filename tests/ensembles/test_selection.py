@@ -22,10 +22,8 @@ def trials(scores):
         }
         for sizes, row in zip(CANDIDATES, scores, strict=False)
     }
-    nothing = dict.fromkeys(
-        ["model", "X", "y", "weights", "extractor", "settings", "scoring", "n_jobs", "classify"]
-    )
-    return Trials(**nothing, folds=[()] * len(scores[0]), outcomes=found)
+    nothing = dict.fromkeys(["model", "X", "y", "weights", "extractor", "settings", "scoring", "n_jobs"])
+    return Trials(**nothing, classify=True, folds=[()] * len(scores[0]), outcomes=found)
 
 
 def table(scores):
