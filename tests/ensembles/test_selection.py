@@ -22,7 +22,7 @@ def trials(scores):
         }
         for sizes, row in zip(CANDIDATES, scores, strict=False)
     }
-    nothing = dict.fromkeys(["model", "X", "y", "weights", "extractor", "settings", "scoring", "n_jobs"])
+    nothing = dict.fromkeys(["model", "data", "y", "weights", "scoring", "n_jobs"])
     return Trials(**nothing, classify=True, folds=[()] * len(scores[0]), outcomes=found)
 
 

@@ -195,14 +195,15 @@ def column_sums(block: Any, factors: Array, place: Place) -> Any:
 def first_shift(rows: Rows) -> Array:
     """Entries near the mean of each column, or 0 for dense rows where a shift would not pay.
 
-    Cancellation grows with |mean|^2 / variance. Where that is below 10, a shift would save one digit
-    at most, and no shift saves a pass over the data.
+    Cancellation grows with |mean|^2 / variance. Where that is below 10, and below 100 in each column by
+    itself, a shift would save one or two digits at most, and no shift saves a pass over the data.
     """
     if not issparse(rows):
         sample = sample_of(rows).astype(np.float64)
         mean = (sample / len(sample)).sum(axis=0)
-        variance = np.square(sample - mean).mean(axis=0).sum()
-        if np.square(mean).sum() <= 10.0 * variance:
+        variances, squares = np.square(sample - mean).mean(axis=0), np.square(mean)
+        alone = (variances > 0.0) & (squares > 100.0 * variances)
+        if squares.sum() <= 10.0 * variances.sum() and not alone.any():
             return np.zeros(rows.shape[1], rows.dtype)
     return entries_near_mean(rows)
 

@@ -100,6 +100,39 @@ class DataSummary:
         assert moments is not None
         return moments.mean
 
+    @property
+    def weight(self) -> float:
+        """Number of rows, or the sum of their weights."""
+        kept = [part.rows.shape[0] if part.weights is None else part.weights.sum() for part in self.pending]
+        return float(sum(kept)) + (0.0 if self.moments is None else self.moments.weight)
+
+    @property
+    def variances(self) -> Array:
+        """Variance of each column."""
+        if self.moments is None:
+            kept = gathered(self.pending)
+            rows = kept.rows.toarray() if sparse.issparse(kept.rows) else on_host(kept.rows)
+            return kept.shares @ np.square(rows - mean_row(kept.rows, kept.weights))
+        moments = self.as_moments().moments
+        assert moments is not None
+        return np.diag(moments.covariance) * moments.unit**2
+
+    def scaled(self, factors: Array) -> DataSummary:
+        """A summary of the rows with each column multiplied by a factor."""
+        pending = tuple(replace(part, rows=_times(part.rows, factors)) for part in self.pending)
+        moments = self.moments
+        if moments is not None:
+            roots = moments.unit * factors
+            moments = replace(
+                moments,
+                shift=moments.shift * factors,
+                offset=moments.offset * factors,
+                covariance=moments.covariance * np.outer(roots, roots),
+                unit=1.0,
+                cancelled=float(np.square(moments.offset * factors).sum()),
+            )
+        return DataSummary(moments, pending)
+
     def spectrum(self, n_axes: int | None, method: str = "auto") -> Spectrum:
         """Principal axes and eigenvalues of all rows, by the route that :func:`choose_route` names."""
         route = self._route(n_axes, method)
@@ -180,6 +213,12 @@ def gathered(parts: tuple[KeptRows, ...]) -> KeptRows:
         return KeptRows(rows)
     ones = (np.ones(part.rows.shape[0]) if part.weights is None else part.weights for part in parts)
     return KeptRows(rows, np.concatenate(list(ones)))
+
+
+def _times(rows: Rows, factors: Array) -> Rows:
+    """Each column times its factor, in the precision of the rows."""
+    factors = factors.astype(rows.dtype)
+    return rows.multiply(factors).tocsr() if sparse.issparse(rows) else on_host(rows) * factors
 
 
 def _merged(one: Moments | None, other: Moments | None) -> Moments | None:

@@ -20,6 +20,7 @@ from sklearn.utils import assert_all_finite, check_array, check_consistent_lengt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from modae.data.parts import HeldParts, Parts
 from modae.data.rows import HOST, DeviceArray, Place, Rows, on_host, place_of, remember_place
 from modae.utils.arrays import FLOAT64, Array
 
@@ -253,6 +254,17 @@ class LazyRows(ABC):
     @abstractmethod
     def map(self, call: RowwiseCall) -> Any:
         """The answers for all rows, chunk by chunk, in the container that fits the data."""
+
+    def parts(self, call: RowwiseCall) -> Parts:
+        """The answers of a call that has one array for each part, in memory or where the rows are."""
+        return HeldParts(self.map(call))
+
+    @abstractmethod
+    def fold(self, call: RowwiseCall, states: Any, step: Any, **shared: Any) -> list[Any]:
+        """``state = step(state, piece, **shared)`` for each part, chunk after chunk: the last states.
+
+        ``step`` must not change a state: a chunk may be taken twice if a worker is lost.
+        """
 
     @abstractmethod
     def gather(self) -> Any:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
@@ -20,12 +21,16 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from modae.data.validation import columns_of, lazy_rows
+from modae.data.parts import Parts
+from modae.data.validation import RowwiseCall, columns_of, lazy_rows
 from modae.ensembles.members import (
     Generator,
     Member,
     Named,
     call_members,
+    features_of,
+    fit_member,
+    learn_piece,
     module_features,
     new_members,
     seeds_for,
@@ -180,6 +185,15 @@ class EnsembleParameters(KeyFigures, BaseEstimator):
         routed = {"extractor": Bunch(fit=weights if takes else {})}
         return routed | {name: Bunch(fit=weights) for name, _ in members}
 
+    def _keep_columns(self, X: Any, extractor: Any) -> None:
+        """Number and names of the columns, as the extractor found them if it is one that tells."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+            if hasattr(extractor, name):
+                setattr(self, name, getattr(extractor, name))
+        if not hasattr(extractor, "n_features_in_"):
+            validate_data(self, columns_of(X), skip_check_array=True)
+
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata of ``fit`` go to ``fit`` of the extractor and of the members that request them.
 
@@ -212,6 +226,7 @@ class ModularEnsemble(EnsembleParameters):
     n_modules: int | None
     n_components: int | float | None
     diversity: float | None
+    stream: bool
     n_jobs: int | None
     random_state: Any
 
@@ -232,26 +247,59 @@ class ModularEnsemble(EnsembleParameters):
         seeds = seeds_for(extractor, rng)
         return clone(extractor).set_params(**seeds, **given)
 
-    def _fit_parts(self, X: Any, y: Any, routed: Routed) -> tuple[Any, Sequence[Array], list[Member]]:
+    def _fit_parts(self, X: Any, y: Any, routed: Routed) -> tuple[Any, Any, list[Member]]:
         """Fit a copy of the extractor, then a member to the features of each module."""
         for_extractor, for_members = two_generators(self.random_state)
-        extractor = self._new_extractor(for_extractor)
-        if type(extractor) is LinearModularAutoencoder:  # others may change what fit does
-            features: Any = extractor.fit_transform_modules(X, y, **routed["extractor"].fit)
+        extractor, features = self._new_extractor(for_extractor), None
+        linear = type(extractor) is LinearModularAutoencoder  # others may change what fit does
+        if linear and lazy_rows(X) is None:
+            features = extractor.fit_transform_modules(X, y, **routed["extractor"].fit)
         else:
             extractor = extractor.fit(X, y, **routed["extractor"].fit)
-            features = module_features(extractor, X)
-        check_consistent_length(features[0], y)
+        if self.stream:
+            return extractor, features, self._stream_members(extractor, X, y, routed, for_members)
+        if features is None:
+            features = features_of(extractor, X)
+        if not isinstance(features, Parts):
+            check_consistent_length(features[0], y)
         return extractor, features, self._fit_members(features, y, routed, for_members)
 
-    def _fit_members(self, features: Sequence[Array], y: Any, routed: Routed, rng: Any) -> list[Member]:
-        """A fitted member for the features of each module."""
+    def _fit_members(self, features: Any, y: Any, routed: Routed, rng: Any) -> list[Member]:
+        """A fitted member for the features of each module, trained where these are."""
         members = new_members(self._part("estimator"), len(features), rng)
         self._check_members(members)
         params = {member.name: routed[member.name].fit for member in members}
-        fitted = call_members(members, "fit", features, self.n_jobs, y, params=params)
+        if isinstance(features, Parts):
+            tasks = [(member.module, partial(fit_member, member=member)) for member in members]
+            fitted = features.run(tasks, y=y, params=params)
+        else:
+            fitted = call_members(members, "fit", features, self.n_jobs, y, params=params)
         pairs = zip(members, fitted, strict=True)
         return [Member(member.module, member.name, estimator) for member, estimator in pairs]
+
+    def _stream_members(self, extractor: Any, X: Any, y: Any, routed: Routed, rng: Any) -> list[Member]:
+        """Members that learn chunk by chunk; rows in memory are one chunk."""
+        call, lazy = RowwiseCall(extractor, "transform_modules", axis=1), lazy_rows(X)
+        features: Any = module_features(extractor, X) if lazy is None else None
+        n_modules = extractor.n_modules if lazy is not None else len(features)
+        members = new_members(self._part("estimator"), n_modules, rng)
+        self._check_members(members)
+        for member in members:
+            if not hasattr(member.estimator, "partial_fit"):
+                raise ValueError(
+                    f"stream=True needs members with partial_fit, and {member} has none: use stream=False."
+                )
+        params = {member.name: routed[member.name].fit for member in members}
+        first = {"classes": np.unique(y)} if is_classifier(self) else {}
+        states = [(member, 0) for member in members]
+        shared = {"y": y, "params": params, "first": first}
+        if lazy is not None:
+            ended = lazy.fold(call, states, learn_piece, **shared)
+        else:
+            ended = [learn_piece(*pair, **shared) for pair in zip(states, features, strict=True)]
+        if ended[0][1] != len(y):
+            raise ValueError(f"y must have one entry for each of the {ended[0][1]} rows, got {len(y)}.")
+        return [member for member, _ in ended]
 
     def _publish(self, extractor: Any, members: list[Member]) -> None:
         """All at once, when nothing can fail any more: an earlier fit stays whole until then."""
@@ -259,15 +307,6 @@ class ModularEnsemble(EnsembleParameters):
         self.estimators_ = [member.estimator for member in members]
         self._member_names = [member.name for member in members]
         self.n_modules_ = len(members)
-
-    def _keep_columns(self, X: Any, extractor: Any) -> None:
-        """Number and names of the columns, as the extractor found them if it is one that tells."""
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
-            if hasattr(extractor, name):
-                setattr(self, name, getattr(extractor, name))
-        if not hasattr(extractor, "n_features_in_"):
-            validate_data(self, columns_of(X), skip_check_array=True)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")

@@ -13,6 +13,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from modae.data.parts import Parts
 from modae.data.validation import by_rows, gather, labels_of, split_weights, weights_of
 from modae.ensembles.base import ModularEnsemble, Routed, stacked
 from modae.ensembles.members import Member, MemberError, check_classes, two_generators, votes_for_pairs
@@ -29,7 +30,7 @@ from modae.ensembles.votes import (
     vote_shares,
 )
 from modae.utils.arrays import Array, Indices
-from modae.utils.parameters import check_choice, check_positive
+from modae.utils.parameters import check_choice, check_flag, check_positive
 
 #: The method that members need for a vote; in the order in which "auto" asks for it.
 NEEDED = {"soft": "predict_proba", "decision": "decision_function"}
@@ -92,6 +93,9 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         The temperature of "decision": mean decision functions are divided by it before the softmax.
         "cv" finds the one with the smallest log loss, on rows held out in three folds, and fits the
         members three times more for it; None means 1. It changes probabilities and never labels.
+    stream : bool, default=False
+        Whether members learn chunk by chunk, by their ``partial_fit``, from data that are read in chunks
+        (Dask, :func:`open_batches`): then not even the features of one module are ever in one place.
     n_jobs : int or None, default=None
         Members that are trained, or asked, at the same time, in threads that share the cores. The
         results do not depend on it.
@@ -140,6 +144,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
     voting: str = "auto"
     tie_break: str = "probability"
     calibration: Any = None
+    stream: bool = False
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -166,6 +171,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         self._check_parts("classifier", is_classifier)
         check_choice("voting", self.voting, VOTINGS)
         check_choice("tie_break", self.tie_break, TIE_BREAKS)
+        check_flag("stream", self.stream)
         if self.calibration not in (None, "cv"):
             check_positive("calibration", self.calibration)
         X, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
@@ -177,6 +183,11 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         fresh._keep_columns(X, extractor)
         fresh._publish_vote(extractor, members, y, weights)
         if fresh.voting_ == "decision" and self.calibration == "cv":
+            if self.stream or isinstance(features, Parts):
+                raise ValueError(
+                    "calibration='cv' holds rows out, which needs the features in memory: give a "
+                    "temperature, or None, with dask data and with stream=True."
+                )
             fresh.temperature_ = found_temperature(fresh, features, y, weights, routed)
         self.__dict__ = fresh.__dict__
         return self

@@ -182,12 +182,12 @@ def default_families(
 
     With weights, only what takes weights; with metadata routing on, all of it asks for them.
     """
-    n_rows, gammas = len(y), (0.3, 1.0, 3.0)
+    n_rows, costs, gammas = len(y), [0.1, 1.0, 10.0, 100.0], (0.1, 0.3, 1.0, 3.0)
     # Many columns at each split help where few of them matter; of more than 30 that takes too long.
     splits = {"max_features": ["sqrt", min(1.0, SPLIT_COLUMNS / n_features)]}
     if task == "classification":
         neighbor: Any = NearestNeighborClassifier()
-        kernel = Family(SVC(), {"C": [1.0, 10.0, 100.0]}, gammas, n_modules=10)
+        kernel = Family(SVC(), {"C": costs}, gammas, n_modules=10)
         linear: Any = LogisticRegression(max_iter=1000)
         trees = Family(ExtraTreeClassifier(), splits, plain=ExtraTreesClassifier(300))
         cost = {"C": [0.01, 0.1, 1.0, 10.0]}
@@ -195,8 +195,8 @@ def default_families(
         # C and epsilon in units of the targets: as if these were standardised.
         spread = float(np.std(y, axis=0).mean()) or 1.0
         neighbor = NearestNeighborRegressor()
-        costs = [spread * cost for cost in (1.0, 10.0, 100.0)]
-        kernel = Family(SVR(epsilon=0.1 * spread), {"C": costs}, gammas, n_modules=10)
+        own = {"C": [spread * cost for cost in costs]}
+        kernel = Family(SVR(epsilon=0.1 * spread), own, gammas, n_modules=10)
         linear = Ridge()
         trees = Family(ExtraTreeRegressor(), splits, plain=ExtraTreesRegressor(300))
         cost = {"alpha": [0.1, 1.0, 10.0, 100.0]}

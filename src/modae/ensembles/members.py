@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -12,7 +13,8 @@ from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from modae.data.validation import gather
+from modae.data.parts import HeldParts
+from modae.data.validation import RowwiseCall, gather, lazy_rows
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
 
@@ -93,6 +95,37 @@ def call_members(
     if effective_n_jobs(n_jobs) == 1:
         return [call(member) for member in members]
     return run_parallel(call, [(member,) for member in members], n_jobs)
+
+
+def fit_member(features: Array, member: Member, y: Any, params: dict[str, dict[str, Any]]) -> Any:
+    """A fitted member, where its features are."""
+    return member.call("fit", features, y, **params[member.name])
+
+
+def learn_piece(
+    state: tuple[Member, int],
+    piece: Array,
+    y: Any,
+    params: dict[str, dict[str, Any]],
+    first: dict[str, Any],
+) -> tuple[Member, int]:
+    """A copy of a member that learned some more rows, by ``partial_fit``, and how many it knows."""
+    member, start = state
+    if not len(piece):
+        return state
+    rows, known = slice(start, start + len(piece)), deepcopy(member)
+    own = {name: values[rows] for name, values in params[member.name].items()}
+    known.call("partial_fit", piece, y[rows], **(first if start == 0 else {}), **own)
+    return known, rows.stop
+
+
+def features_of(extractor: Any, X: Any) -> Any:
+    """Features of each module: arrays, or Parts for rows that lie elsewhere."""
+    lazy = lazy_rows(X)
+    if lazy is None:
+        return module_features(extractor, X)
+    parts = lazy.parts(RowwiseCall(extractor, "transform_modules", axis=1))
+    return parts.arrays if isinstance(parts, HeldParts) else parts
 
 
 def module_features(extractor: Any, X: Any) -> Sequence[Array]:

@@ -26,7 +26,7 @@ from modae.ensembles.base import ModularEnsemble, Routed, require_in_memory, sta
 from modae.ensembles.members import call_members, module_features, two_generators
 from modae.ensembles.neighbors import NearestNeighborRegressor
 from modae.utils.arrays import Array
-from modae.utils.parameters import check_choice, check_fraction
+from modae.utils.parameters import check_choice, check_flag, check_fraction
 from modae.utils.text import counted
 
 AGGREGATES: dict[str, Any] = {"mean": np.mean, "median": np.median}
@@ -56,6 +56,9 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
     calibrate : float or None, default=None
         Share of the training rows to hold out for intervals, in (0, 1); the members are then trained on
         the rest, and ``predict_interval`` works; not with weights. None holds out nothing.
+    stream : bool, default=False
+        Whether members learn chunk by chunk, by their ``partial_fit``, from data that are read in chunks
+        (Dask, :func:`open_batches`): then not even the features of one module are ever in one place.
     n_jobs : int or None, default=None
         Members that are trained, or asked, at the same time.
     random_state : int, RandomState instance or None, default=None
@@ -95,6 +98,7 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
     diversity: float | None = None
     aggregate: str = "mean"
     calibrate: float | None = None
+    stream: bool = False
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -119,6 +123,7 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         """
         self._check_parts("regressor", is_regressor)
         check_choice("aggregate", self.aggregate, AGGREGATES)
+        check_flag("stream", self.stream)
         X, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
         y = targets_of(X, y, self)
         routed = self._route(weights_of(sample_weight, len(y)), params)

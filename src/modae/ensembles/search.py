@@ -1,44 +1,30 @@
-"""The trials of a search: candidates on folds, each fold decomposed once.
-
-On a fold the rows are projected once to their principal scores, (n, K). The modules of every candidate
-live in these K dimensions, so a candidate costs a product with K rows and its members. (Extractors that
-are frozen or of another class, and scorers that are functions, see the rows themselves.)
-"""
+"""The trials of a search: candidates on folds, compared by their errors on the same rows."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from math import ceil
-from time import perf_counter
+from time import perf_counter, time
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import check_cv
 
-from modae.data.rows import centred_product
-from modae.data.summary import DataSummary
-from modae.data.validation import take_rows
 from modae.ensembles.base import SIZES
-from modae.ensembles.families import AllColumns, make_scaler, variance
-from modae.ensembles.members import module_features
-from modae.linear.model import Settings, encoders_in_axes
+from modae.ensembles.families import variance
+from modae.ensembles.folds import Fold, FoldData, FoldKey
 from modae.utils.arrays import Array
-from modae.utils.parallel import run_parallel
 
 #: A candidate is dropped from a race when it is worse by so many standard errors of paired rows.
 CLEARLY = 2.0
 
 #: Candidates are screened on two folds, or on as many as it takes to test them on so many rows.
 SCREEN_FOLDS, SCREEN_ROWS = 2, 500
-
-#: Rows to train on and rows to test on.
-Fold = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,65 +59,6 @@ class Outcome(NamedTuple):
     decisions: Array | None
 
 
-class ModulesInAxes:
-    """An extractor of rows in principal axes, (n, K): encoders (M, H, K') in the first of these axes."""
-
-    def __init__(self, encoders: Array) -> None:
-        self.encoders = encoders
-
-    def transform_modules(self, rows: Array) -> Array:
-        """Codes of each module, (M, n, H)."""
-        n_modules, _, n_axes = self.encoders.shape
-        flat = self.encoders.reshape(-1, n_axes).astype(rows.dtype, copy=False)
-        return np.stack(np.hsplit(rows[:, :n_axes] @ flat.T, n_modules))
-
-
-class PreparedFold:
-    """Training and test rows of a fold, decomposed once, and the modules of the candidates on it."""
-
-    def __init__(self, trials: Trials, fold: Fold, scaled: bool) -> None:
-        train, test = take_rows(trials.X, fold[0]), take_rows(trials.X, fold[1])
-        weights = None if trials.weights is None else trials.weights[fold[0]]
-        if scaled:
-            scaler = make_scaler(train).fit(train, sample_weight=weights)
-            train, test = scaler.transform(train), scaler.transform(test)
-        self.rows, self.in_axes = (train, test), trials.settings is not None
-        self.modules: dict[tuple[Any, ...], Any] = {}
-        self.extractor = trials.extractor
-        if trials.settings is not None:  # a decomposition, and no modules yet
-            asked = trials.settings.n_modules, trials.settings.n_components, trials.settings.spectrum
-            summary = DataSummary.of(train, weights).ready_for(*asked)
-            spectrum, width = summary.leading_spectrum(*asked)
-            mean = spectrum.mean.astype(summary.dtype)
-            seen = centred_product(train, mean, spectrum.axes.T)
-            self.scores = seen, centred_product(test, mean, spectrum.axes.T)
-            settings = replace(trials.settings, n_components=width)
-            self.decomposition = settings, spectrum, summary.dtype
-        elif not isinstance(self.extractor, FrozenEstimator):
-            routed = trials.model._route(weights, {})["extractor"].fit
-            self.extractor = clone(self.extractor).fit(train, trials.y[fold[0]], **routed)
-
-    def solve(self, wanted: Sequence[dict[str, Any] | None]) -> None:
-        """Find the modules of these sizes, unless they are there."""
-        if None in wanted and () not in self.modules:
-            self.modules[()] = AllColumns().fit(self.rows[0])
-        new = {_key(each): settled(each) for each in wanted if each and _key(each) not in self.modules}
-        if self.in_axes:
-            encoders = encoders_in_axes(*self.decomposition, list(new.values()))
-            found: list[Any] = [ModulesInAxes(each) for each in encoders]
-        else:
-            known = [{name: each[name] for name in SIZES if name in each} for each in new.values()]
-            found = [self.extractor.with_params(**each) for each in known]  # without the rotation
-        self.modules.update(zip(new, found, strict=True))
-
-    def features(self, sizes: dict[str, Any] | None) -> tuple[list[Any], Any]:
-        """Features of each module for the training and for the test rows, and the modules."""
-        modules = self.modules[_key(sizes)]
-        if isinstance(modules, ModulesInAxes):
-            return [modules.transform_modules(each) for each in self.scores], modules
-        return [module_features(modules, each) for each in self.rows], modules
-
-
 @dataclass(eq=False)
 class Trials:
     """Candidates on folds: what is tried, on what, how it is judged, and what came out so far.
@@ -140,37 +67,32 @@ class Trials:
     ----------
     model : ensemble
         All but the extractor and the members is the same for all candidates.
+    data : FoldsInMemory or LazyFolds
+        Where the rows of the folds are, and their modules.
     folds : sequence of Fold
-    X, y, weights
-        All rows; weights may be None.
-    extractor : estimator
-        Of sizes with which one fit serves every candidate; or a frozen one.
-    settings : Settings or None
-        Those of the extractor, if candidates can work in principal scores.
+    y, weights
+        Of all rows; weights may be None.
     classify : bool
         Whether y are labels.
     scoring : as in ``GridSearchCV``
     n_jobs : int or None
     deadline : float or None
-        When to stop, by ``perf_counter``.
+        When to stop, by the clock.
     advance : callable
         Called when a trial is done.
     """
 
     model: Any
+    data: Any
     folds: Sequence[Fold]
-    X: Any
     y: np.ndarray
     weights: Array | None
-    extractor: Any
-    settings: Settings | None
     classify: bool
     scoring: Any
     n_jobs: int | None
     deadline: float | None = None
     advance: Callable[[], object] | None = None
     outcomes: dict[Candidate, dict[int, Outcome]] = field(default_factory=dict)
-    prepared: dict[tuple[int, bool], PreparedFold] = field(default_factory=dict)
     gammas: dict[Candidate, float] = field(default_factory=dict)
     finalists: list[Candidate] = field(default_factory=list)
 
@@ -179,30 +101,46 @@ class Trials:
         if self.is_late and self.tried:
             return
         tasks = [
-            (candidate, place)
+            (candidate, (place, candidate.scaled))
             for place in folds
             for candidate in candidates
             if place not in self.outcomes.setdefault(candidate, {})
         ]
-        for key in dict.fromkeys((place, candidate.scaled) for candidate, place in tasks):
-            if key not in self.prepared and not (self.is_late and self.prepared):
-                self.prepared[key] = PreparedFold(self, self.folds[key[0]], key[1])
-            if key in self.prepared:
-                self.prepared[key].solve(
-                    [each.sizes for each, place in tasks if key == (place, each.scaled)]
-                )
-        tasks = [(each, place) for each, place in tasks if (place, each.scaled) in self.prepared]
-        for candidate, place in tasks:  # the same number on all folds, and in the model at the end
-            if candidate.gamma is not None and candidate not in self.gammas:
-                features, _ = self.prepared[place, candidate.scaled].features(candidate.sizes)
-                scale = np.mean([each.shape[1] * variance(each) for each in features[0]])
-                self.gammas[candidate] = candidate.gamma / (float(scale) or 1.0)
+        for key in dict.fromkeys(key for _, key in tasks):
+            if key in self.data.known or not (self.is_late and self.data.known):
+                self.data.modules(key).solve([each.sizes for each, its in tasks if its == key])
+        tasks = [(candidate, key) for candidate, key in tasks if key in self.data.known]
+        self._find_gammas(tasks)
+        work = [(key, self._trial(candidate, key)) for candidate, key in tasks]
         with warnings.catch_warnings():  # the chosen one will say so, when it is fitted to all rows
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found = run_parallel(self._try, tasks, self.n_jobs, self.advance)
-        for (candidate, place), outcome in zip(tasks, found, strict=True):
+            found = self.data.run(work, self.n_jobs, self.advance)
+        for (candidate, (place, _)), outcome in zip(tasks, found, strict=True):
             if outcome is not None:
                 self.outcomes[candidate][place] = outcome
+
+    def _find_gammas(self, tasks: Sequence[tuple[Candidate, FoldKey]]) -> None:
+        """Kernels of new candidates: the same number on all folds, and in the model at the end."""
+        new = {each: key for each, key in reversed(tasks) if each.gamma is not None}
+        new = {each: key for each, key in new.items() if each not in self.gammas}
+        work = [
+            (key, partial(kernel_scale, modules=self.data.modules(key).of(each.sizes)))
+            for each, key in new.items()
+        ]
+        for each, scale in zip(new, self.data.run(work) if work else (), strict=True):
+            assert each.gamma is not None
+            self.gammas[each] = each.gamma / (scale or 1.0)
+
+    def _trial(self, candidate: Candidate, key: FoldKey) -> Callable[[FoldData], Outcome | None]:
+        """Members for one candidate, trained and tested on one fold: a function of its rows."""
+        modules = self.data.modules(key).of(candidate.sizes)
+        params = self.model.get_params(deep=False) | dict.fromkeys(SIZES)
+        params |= {"extractor": modules, "estimator": candidate.estimator, "n_jobs": 1}
+        if candidate in self.gammas:
+            params["estimator"] = clone(candidate.estimator).set_params(gamma=self.gammas[candidate])
+        how = {"scoring": self.scoring, "classify": self.classify}
+        deadline = self.deadline if self.tried else None
+        return partial(try_model, model=type(self.model)(**params), deadline=deadline, **how)
 
     def race(self, candidates: Sequence[Candidate]) -> None:
         """Fold after fold, drop those that are clearly worse than the best."""
@@ -241,7 +179,7 @@ class Trials:
     @property
     def is_late(self) -> bool:
         """Whether the time is over."""
-        return self.deadline is not None and perf_counter() > self.deadline
+        return self.deadline is not None and time() > self.deadline
 
     def table(self) -> dict[str, Any]:
         """``cv_results_``: what came out for each candidate on each fold, means and standard errors.
@@ -305,81 +243,45 @@ class Trials:
         one, other = (np.concatenate([each[k].losses for k in shared]) for each in (mine, theirs))
         return paired_difference(scale * one, scale * other, weights)
 
-    def _try(self, candidate: Candidate, place: int) -> Outcome | None:
-        """Members for one candidate, trained and tested on one fold."""
-        if self.is_late and self.tried:
-            return None
-        (train, test), start = self.folds[place], perf_counter()
-        weights = [None if self.weights is None else self.weights[part] for part in (train, test)]
-        features, extractor = self.prepared[place, candidate.scaled].features(candidate.sizes)
-        params = self.model.get_params(deep=False) | dict.fromkeys(SIZES)
-        params |= {"extractor": extractor, "estimator": candidate.estimator, "n_jobs": 1}
-        if candidate in self.gammas:
-            params["estimator"] = clone(candidate.estimator).set_params(gamma=self.gammas[candidate])
-        model = type(self.model)(**params)
-        model._fit_to_features(features[0], self.y[train], weights[0], model._route(weights[0], {}))
-        fitted = perf_counter()
-        losses, individual, decisions = model._losses(features[1], self.y[test])
-        error, individual = (
-            error_of(each, self.y[test], weights[1], classify=self.classify)
-            for each in (losses, individual)
-        )
-        score = 1.0 - error
-        if self.scoring is not None:
-            score = self._scored(model, place, candidate.scaled, weights[1])
-        times = fitted - start, perf_counter() - fitted
-        return Outcome(score, error, individual, *times, losses, decisions)
 
-    def _scored(self, model: Any, place: int, scaled: bool, weights: Any) -> float:
-        prepared, targets = self.prepared[place, scaled], self.y[self.folds[place][1]]
-        in_axes = isinstance(model.extractor_, ModulesInAxes)
-        rows = (prepared.scores if in_axes else prepared.rows)[1]
-        scorer = get_scorer(self.scoring)
-        if weights is None:
-            return float(scorer(model, rows, targets))
-        try:
-            return float(scorer(model, rows, targets, sample_weight=weights))
-        except TypeError as error:
-            raise TypeError(
-                f"scoring={self.scoring!r} cannot be used with sample_weight: it must take an argument "
-                f"sample_weight ({error})."
-            ) from error
+def try_model(
+    data: FoldData, model: Any, scoring: Any, classify: bool, deadline: float | None
+) -> Outcome | None:
+    """An ensemble trained and tested on one fold; None if it is too late to begin."""
+    if deadline is not None and time() > deadline:
+        return None
+    start, features = perf_counter(), data.features(model.extractor)
+    (train, test), weights = data.y, data.weights
+    model._fit_to_features(features[0], train, weights[0], model._route(weights[0], {}))
+    fitted = perf_counter()
+    losses, individual, decisions = model._losses(features[1], test)
+    error, individual = (
+        error_of(each, test, weights[1], classify=classify) for each in (losses, individual)
+    )
+    score = 1.0 - error
+    if scoring is not None:
+        score = scored(model, data.rows_for(model.extractor)[1], test, weights[1], scoring)
+    times = fitted - start, perf_counter() - fitted
+    return Outcome(score, error, individual, *times, losses, decisions)
 
 
-def settled(sizes: dict[str, Any]) -> dict[str, Any]:
-    """What to ask of a fitted extractor: a share of the variance was settled by its fit."""
-    shared = isinstance(sizes["n_components"], float)
-    return {name: value for name, value in sizes.items() if not (shared and name == "n_components")}
+def kernel_scale(data: FoldData, modules: Any) -> float:
+    """What scikit-learn's gamma="scale" divides by, as a mean over the modules."""
+    return float(np.mean([each.shape[1] * variance(each) for each in data.features(modules)[0]]))
 
 
-def _key(sizes: dict[str, Any] | None) -> tuple[Any, ...]:
-    return () if sizes is None else tuple(sizes.values())
-
-
-def make_folds(
-    cv: Any, X: Any, y: np.ndarray, weights: Any = None, groups: Any = None, *, classes: bool
-) -> list[Fold]:
-    """The folds of a splitter; one without a class to train on, or weight to test on, is an error."""
-    if weights is not None and not np.any(weights):
-        raise ValueError("sample_weight is zero for every row: there would be no data.")
-    splitter = check_cv(5 if cv is None else cv, y, classifier=classes)
-    places = np.arange(len(y))
-    folds = [(places[train], places[test]) for train, test in splitter.split(X, y, groups)]
-    if not folds:
-        raise ValueError(f"cv must give at least one pair of training and test rows, got {cv!r}.")
-    for number, (train, test) in enumerate(folds):
-        missing = np.setdiff1d(y, y[train])
-        if classes and len(missing):
-            raise ValueError(
-                f"class {missing.tolist()[0]!r} has no rows in the training part of fold {number}: use "
-                "fewer or stratified folds (cv), or leave that class out."
-            )
-        if weights is not None and not np.any(weights[test]):
-            raise ValueError(
-                f"sample_weight is zero for every test row of fold {number}: use other folds (cv), or "
-                "leave rows of weight 0 out."
-            )
-    return folds
+def scored(model: Any, rows: Any, targets: np.ndarray, weights: Any, scoring: Any) -> float:
+    """The score of a fitted ensemble by a scorer."""
+    scorer = get_scorer(scoring)
+    if weights is None:
+        return float(scorer(model, rows, targets))
+    try:
+        return float(scorer(model, rows, targets, sample_weight=weights))
+    except TypeError as error:
+        raise TypeError(
+            f"scoring={scoring!r} cannot be used with sample_weight: it must take an argument "
+            f"sample_weight ({error})."
+        ) from error
 
 
 def error_of(losses: Array, y: np.ndarray, weights: Array | None = None, *, classify: bool) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import wraps
-from time import perf_counter
+from time import time
 from typing import Any, ClassVar, Self
 from warnings import warn
 
@@ -19,14 +19,17 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, indexable
 
-from modae.data.validation import by_rows, rows_of, weights_of
-from modae.ensembles.base import SIZES, EnsembleParameters, require_in_memory
+from modae.data.validation import by_rows, lazy_rows, rows_of, split_weights, weights_of
+from modae.ensembles.base import SIZES, EnsembleParameters
 from modae.ensembles.families import AllColumns, Family, default_families, make_scaler, several
+from modae.ensembles.folds import FoldsInMemory, make_folds, settled
+from modae.ensembles.lazy_folds import LazyFolds
 from modae.ensembles.leaderboard import Leaderboard
 from modae.ensembles.members import as_seed, seeds_for, two_generators
-from modae.ensembles.search import Candidate, Trials, make_folds, settled
+from modae.ensembles.search import Candidate, Trials
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.model import Settings
+from modae.utils.arrays import Array
 from modae.utils.parameters import check_choice, check_flag, check_positive
 from modae.utils.text import counted, percent
 
@@ -92,42 +95,60 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
 
     def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         """Try the candidates, and fit the chosen one to all rows."""
-        start = perf_counter()
+        start = time()
         self._check_search()
         extractor = self._part("extractor")
         fresh = copy(self)  # a fit that fails leaves this model as it was
         upcast = bool(getattr(extractor, "upcast", False))
-        require_in_memory(X, "cross-validation")
-        rows = rows_of(X, fresh, reset=True, upcast=upcast)  # what is wrong is said here, not by a fold
+        X, sample_weight = split_weights(X, sample_weight)
+        lazy = lazy_rows(X)
+        if lazy is None:  # what is wrong is said here, not by a fold
+            rows = rows_of(X, fresh, reset=True, upcast=upcast)
+            n_features = rows.shape[1]
+        else:
+            n_features = lazy.columns().shape[1]
         y = self._read_targets(X, y, self)
         weights = weights_of(sample_weight, len(y))
-        X, groups = indexable(X, groups)
-        families = self._families(y, rows.shape[1], weights is not None)
+        families = self._families(y, n_features, weights is not None)
         given = self.n_modules, self.n_components, self.diversities
         sizes = {
-            name: family.sizes(extractor, rows.shape[1], *map(several, given))
+            name: family.sizes(extractor, n_features, *map(several, given))
             for name, family in families.items()
         }
         seed = as_seed(self.random_state)
         all_sizes = [each for group in sizes.values() for each in group]
-        largest, settings = _largest(extractor, all_sizes, rows.shape[1], seed)
+        largest, settings = _largest(extractor, all_sizes, n_features, seed)
         if callable(self.scoring):  # it may look at names of columns, as other extractors do
             settings = None
-        classify = self._task == "classification"
+        classify, model = self._task == "classification", self._ensemble(self.extractor, None, seed)
+        X, groups = (X, groups) if lazy is not None else indexable(X, groups)
+        folds = make_folds(self.cv, y if lazy is not None else X, y, weights, groups, classes=classify)
+        if lazy is None:
+            seen = X if settings is None else rows
+            data = FoldsInMemory(seen, y, weights, folds, largest, settings, model._route)
+            scales = self._scales(make_scaler(rows).fit(rows).var_, extractor)
+        else:
+            if settings is None:
+                raise TypeError(
+                    "a search on lazy data needs a LinearModularAutoencoder that is not frozen, and a "
+                    f"scoring by name, got extractor={extractor!r} and scoring={self.scoring!r}: use a "
+                    "sample of the rows in memory for others."
+                )
+            data = LazyFolds(lazy, y, weights, folds, largest)
+            fresh._keep_columns(X, largest)
+            scales = self._scales(data.summary.variances, extractor)
+            data.prepare(settings, scales, columns=any(families))
         trials = Trials(
-            model=self._ensemble(self.extractor, None, seed),
-            folds=make_folds(self.cv, X, y, weights, groups, classes=classify),
-            X=X if settings is None else rows,
+            model=model,
+            data=data,
+            folds=folds,
             y=y,
             weights=weights,
-            extractor=largest,
-            settings=settings,
             classify=classify,
             scoring=self.scoring,
             n_jobs=self.n_jobs,
             deadline=None if self.time_budget is None else start + float(self.time_budget),
         )
-        scales = self._scales(rows, extractor)
         progress = self._init_callback_context(
             max_subtasks=_most_trials(trials, families, sizes, scales)
         )
@@ -145,7 +166,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         chosen = trials.tried[best]
         behind = np.array([trials.difference(each, chosen) for each in trials.tried])
         table["difference"], table["se_difference"] = behind.T
-        table["size"] = np.array([each.size(rows.shape[1]) for each in trials.tried])
+        table["size"] = np.array([each.size(n_features) for each in trials.tried])
         fresh.cv_results_, fresh.best_index_ = table, best
         fresh.best_params_ = table["params"][best]
         fresh.best_score_ = float(table["mean_test_score"][best])
@@ -198,7 +219,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
     ) -> list[Candidate]:
         """The own parameters of a family on X itself; on modules where it does not take such rows."""
         learner = family.member if family.plain is None else family.plain
-        fits = not hasattr(trials.X, "tocsr") or get_tags(learner).input_tags.sparse
+        fits = not trials.data.is_sparse or get_tags(learner).input_tags.sparse
         on_columns = bool(name) and fits
         return [
             Candidate(
@@ -257,6 +278,13 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             member = clone(member).set_params(gamma=trials.gammas[best])
         model = self._ensemble(chosen, member, trials.model.random_state)
         self._calibrate(model, trials, best)
+        if isinstance(trials.data, LazyFolds):
+            extractor = model._new_extractor(two_generators(model.random_state)[0])
+            extractor, scaler, features = trials.data.whole(extractor, best.sizes, best.scaled)
+            model._fit_to_features(features, trials.y, trials.weights, model._route(trials.weights, {}))
+            model.extractor_ = extractor
+            model._keep_columns(X, extractor)
+            return model if scaler is None else Pipeline([("scale", scaler), ("model", model)])
         if not best.scaled:
             return model.fit(X, trials.y, trials.weights)
         scaler = make_scaler(X).fit(X, sample_weight=trials.weights)
@@ -272,7 +300,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         member, extractor = self._part("estimator"), self._part("extractor")
         return {"": Family(member, n_modules=extractor.n_modules, fractions=(), diversities=DIVERSITIES)}
 
-    def _scales(self, rows: Any, extractor: Any) -> list[bool]:
+    def _scales(self, variances: Array, extractor: Any) -> list[bool]:
         """Whether to standardise the columns: as asked, or both where their deviations differ much."""
         if isinstance(extractor, FrozenEstimator):
             if self.scale is True:
@@ -280,7 +308,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             return [False]
         if self.scale != "auto":
             return [bool(self.scale)]
-        deviations = np.sqrt(make_scaler(rows).fit(rows).var_)
+        deviations = np.sqrt(variances)
         varying = deviations[deviations > 0.0]
         differ = bool(len(varying)) and bool(varying.max() > SPREAD * varying.min())
         return [False, True] if differ and not callable(self.scoring) else [False]

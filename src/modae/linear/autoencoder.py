@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from threading import Lock
 from typing import Any, Self
 
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from modae.data.rows import Rows
 from modae.data.summary import DataSummary
 from modae.data.validation import gather, lazy_rows, summarised
+from modae.linear.merging import merged_sums
 from modae.linear.model import ROTATIONS, SOLVERS, LinearModel, Modules, Settings, resolved_components
 from modae.linear.modules import CertifiedModules, LinearModules, fitted
 from modae.utils.arrays import Array
@@ -218,12 +221,25 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         """Fit, and give the validated rows, if they are in memory."""
         fresh = copy(self)  # a fit that fails leaves this model, and its columns, as they were
         summary, rows = fresh._summarise(X, sample_weight, reset=True)
-        model = LinearModel(fresh._settings(fresh.n_features_in_), summary).solved()
-        model.warn_if_equal(stacklevel=3)
-        model.warn_if_unfinished(stacklevel=3)
-        fresh._model = model
+        fresh._solve(summary)
         self.__dict__ = fresh.__dict__
         return rows
+
+    def _solve(self, summary: DataSummary, seed: int | None = None) -> None:
+        model = LinearModel(self._settings(self.n_features_in_, seed), summary).solved()
+        model.warn_if_equal(stacklevel=4)
+        model.warn_if_unfinished(stacklevel=4)
+        self._model = model
+
+    def _fit_summary(self, summary: DataSummary, like: Any, seed: int | None = None) -> Self:
+        """Fit to what is known of some rows, with the number and names of the columns of ``like``."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(like, name):
+                setattr(self, name, getattr(like, name))
+        self._check_parameters()
+        self._solve(summary, seed)
+        return self
 
     def partial_fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
         """Add rows to those seen before: any batches, in any order, give the model of one ``fit``.
@@ -265,6 +281,38 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
             fresh._model = LinearModel(settings, seen.join(new), grows=True)
             self.__dict__ = fresh.__dict__
         return self
+
+    @classmethod
+    def merge(cls, models: Sequence[Self]) -> Self:
+        """One model of the rows of several: that of a fit to all of them together, without any row.
+
+        For data that may not leave the place where they are: each site fits its own rows and saves the
+        model with ``resumable=True``; such a file holds sums over the rows. Only these are joined.
+
+        Parameters
+        ----------
+        models : sequence of LinearModularAutoencoder
+            Fitted to the same columns, each to at least as many rows as columns. Parameters and seed
+            are those of the first.
+
+        Returns
+        -------
+        model : LinearModularAutoencoder
+
+        Examples
+        --------
+        >>> from modae import LinearModularAutoencoder
+        >>> from sklearn.datasets import load_digits
+        >>> X, _ = load_digits(return_X_y=True)
+        >>> sites = [LinearModularAutoencoder(5, 4, random_state=0).fit(X[k::3]) for k in range(3)]
+        >>> together = LinearModularAutoencoder.merge(sites)
+        >>> whole = LinearModularAutoencoder(5, 4, random_state=0).fit(X)
+        >>> abs(together.loss_ - whole.loss_) < 1e-9 * whole.loss_
+        True
+        """
+        total = merged_sums(models := list(models), cls)
+        merged: Self = clone(models[0])
+        return merged._fit_summary(total, models[0], models[0]._model.settings.seed)
 
     def with_params(
         self,

@@ -347,6 +347,13 @@ class BatchRows(LazyRows):
             return joined(answers)
         return np.concatenate([np.asarray(answer) for answer in answers], axis=call.axis)
 
+    def fold(self, call: RowwiseCall, states: Any, step: Any, **shared: Any) -> list[Any]:
+        """Batch after batch; only the states and one batch are in memory."""
+        states = list(states)
+        for _, answer in answers_of(self.data, call):
+            states = [step(*pair, **shared) for pair in zip(states, answer, strict=True)]
+        return states
+
     def gather(self) -> Rows:
         """All rows in memory."""
         return self.data.to_array()

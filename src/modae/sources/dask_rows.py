@@ -23,6 +23,7 @@ from sklearn.base import BaseEstimator, clone
 
 from modae.data.summary import MEMORY_LIMIT, require_room
 from modae.data.validation import LazyRows, RowwiseCall, gather, rows_of, weights_of
+from modae.sources.dask_parts import DaskParts, opaque
 
 # Sums that one task adds: a worker holds so many of them at a time.
 FAN_IN = 8
@@ -75,6 +76,33 @@ class DaskRows(LazyRows):
 
     def map(self, call: RowwiseCall) -> Any:
         """A lazy dask array of the answers, in the chunks of X."""
+        sample, answer = self._answers(call)
+        one, blocks = _rows_first(sample, call.axis), self._blocks()
+
+        def chunk_answer(chunk: Any, place: int) -> np.ndarray:
+            return _rows_first(answer(chunk), call.axis)
+
+        work = delayed(chunk_answer, pure=True, traverse=False)  # the model is in the graph once
+        shape = {"chunks": (blocks.chunks[0], *one.shape[1:]), "new_axis": list(range(2, one.ndim))}
+        answers = _map_chunks(work, blocks, like=one, token=f"modae-{call.method}", **shape)
+        return answers[:, 0] if sample.ndim == 1 else da.moveaxis(answers, 0, call.axis)
+
+    def parts(self, call: RowwiseCall) -> DaskParts:
+        """The answers for each chunk, cut along their first axis; they stay where they are computed."""
+        sample, answer = self._answers(call)
+        work = opaque(lambda chunk, place: answer(chunk))
+        chunks = [
+            delayed(_on_chunk, nout=len(sample))(chunk, work, block_id=(place,))
+            for place, chunk in enumerate(self._blocks().to_delayed().ravel())
+        ]
+        return DaskParts([[chunk[part] for chunk in chunks] for part in range(len(sample))])
+
+    def fold(self, call: RowwiseCall, states: Any, step: Any, **shared: Any) -> list[Any]:
+        """The steps of each part are a chain of tasks; those of several parts run at the same time."""
+        return self.parts(call).fold(states, step, **shared)
+
+    def _answers(self, call: RowwiseCall) -> tuple[np.ndarray, Any]:
+        """The answer for a row of zeros, and a function for workers that answers for a chunk."""
         columns = self.columns()
         # On a row of zeros, here: errors and warnings about columns come now, and once.
         answer = call(columns)
@@ -86,24 +114,18 @@ class DaskRows(LazyRows):
                 'use set_output(transform="default"), and for a lazy dataframe '
                 "dask.dataframe.from_dask_array(codes, columns=model.get_feature_names_out())."
             )
-        sample = np.asarray(answer)
-        one = _rows_first(sample, call.axis)
         is_named = hasattr(columns, "columns")
         # Of names that the model does not know the caller was told, once.
         forgets = is_named and not hasattr(call.estimator, "feature_names_in_")
-        light = replace(call, estimator=_light(call.estimator, is_named))
+        light, sample = replace(call, estimator=_light(call.estimator, is_named)), np.asarray(answer)
+        nothing = np.moveaxis(np.moveaxis(sample, call.axis, 0)[:0], 0, call.axis)
 
-        def chunk_answer(chunk: Any, place: int) -> np.ndarray:
-            """What a worker does: the answers for a chunk, with the rows first."""
+        def chunk_answer(chunk: Any) -> np.ndarray:
             if chunk.shape[0] == 0:
-                return one[:0]
-            return _rows_first(np.asarray(light(chunk.to_numpy() if forgets else chunk)), light.axis)
+                return nothing
+            return np.asarray(light(chunk.to_numpy() if forgets else chunk))
 
-        blocks = self._blocks()
-        work = delayed(chunk_answer, pure=True, traverse=False)  # the model is in the graph once
-        shape = {"chunks": (blocks.chunks[0], *one.shape[1:]), "new_axis": list(range(2, one.ndim))}
-        answers = _map_chunks(work, blocks, like=one, token=f"modae-{call.method}", **shape)
-        return answers[:, 0] if sample.ndim == 1 else da.moveaxis(answers, 0, call.axis)
+        return sample, chunk_answer
 
     def gather(self) -> Any:
         """The values, computed."""

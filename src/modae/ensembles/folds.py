@@ -1,0 +1,221 @@
+"""The folds of a search: the rows of each, and the modules of all candidates from one decomposition.
+
+On a fold the rows are projected once to their principal scores, (n, K). The modules of every candidate
+live in these K dimensions, so a candidate costs a product with K rows and its members. (Extractors that
+are frozen or of another class, and scorers that are functions, see the rows themselves.)
+
+Of rows that lie elsewhere, on the workers of dask or in files, only sums come here: see
+:mod:`modae.ensembles.lazy_folds`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import check_cv
+
+from modae.data.parts import HeldParts
+from modae.data.rows import centred_product
+from modae.data.summary import DataSummary
+from modae.data.validation import take_rows
+from modae.ensembles.base import SIZES
+from modae.ensembles.families import AllColumns, make_scaler
+from modae.ensembles.members import module_features
+from modae.linear.model import Settings, encoders_in_axes
+from modae.utils.arrays import Array
+
+#: Rows to train on and rows to test on.
+Fold = tuple[np.ndarray, np.ndarray]
+
+#: A fold, and whether its columns are standardised.
+FoldKey = tuple[int, bool]
+
+Sizes = dict[str, Any]
+
+
+class FixedModules:
+    """An extractor that is a product: encoders (M, H, K), for the first K columns of rows minus ``mean``."""
+
+    def __init__(self, encoders: Array, mean: Array | None = None) -> None:
+        self.encoders = encoders
+        self.mean = mean
+
+    def transform_modules(self, rows: Any) -> Array:
+        """Codes of each module, (M, n, H)."""
+        n_modules, _, width = self.encoders.shape
+        flat = self.encoders.reshape(-1, width).T.astype(rows.dtype, copy=False)
+        codes = rows[:, :width] @ flat if self.mean is None else centred_product(rows, self.mean, flat)
+        return np.stack(np.hsplit(codes, n_modules))
+
+
+class FoldData(NamedTuple):
+    """Training and test rows of a fold, what belongs to them, and their principal scores, if known."""
+
+    rows: tuple[Any, Any]
+    y: tuple[np.ndarray, np.ndarray]
+    weights: tuple[Array | None, Array | None]
+    scores: tuple[Array, Array] | None = None
+
+    def rows_for(self, modules: Any) -> tuple[Any, Any]:
+        """What these modules take: scores, if they are made for them."""
+        if self.scores is not None and isinstance(modules, FixedModules):
+            return self.scores
+        return self.rows
+
+    def features(self, modules: Any) -> list[Any]:
+        """Features of each module for the training and for the test rows."""
+        return [module_features(modules, each) for each in self.rows_for(modules)]
+
+
+class FoldModules:
+    """The modules of candidates on one fold, by their sizes; those of no sizes are the columns."""
+
+    def __init__(self, columns: Any, make: Callable[[list[Sizes]], list[Any]]) -> None:
+        self._make = make
+        self._columns = columns
+        self._known: dict[tuple[Any, ...], Any] = {}
+
+    def solve(self, wanted: Sequence[Sizes | None]) -> None:
+        """Find the modules of these sizes, unless they are known."""
+        new = {_key(each): settled(each) for each in wanted if each and _key(each) not in self._known}
+        self._known.update(zip(new, self._make(list(new.values())), strict=True))
+
+    def of(self, sizes: Sizes | None) -> Any:
+        """Modules that were solved."""
+        return self._columns if sizes is None else self._known[_key(sizes)]
+
+
+class FoldsInMemory:
+    """Folds of rows in memory, each decomposed when it is first used.
+
+    Parameters
+    ----------
+    X, y, weights
+        All rows; weights may be None.
+    folds : sequence of Fold
+    extractor : estimator
+        Of sizes with which one fit serves every candidate; or a frozen one.
+    settings : Settings or None
+        Those of the extractor, if candidates can work in principal scores.
+    route : callable
+        Weights -> what the parts of an ensemble get.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: np.ndarray,
+        weights: Array | None,
+        folds: Sequence[Fold],
+        extractor: Any,
+        settings: Settings | None,
+        route: Callable[..., Any],
+    ) -> None:
+        self.X, self.y, self.weights, self.folds = X, y, weights, folds
+        self.extractor, self.settings, self.route = extractor, settings, route
+        self.is_sparse = hasattr(X, "tocsr")
+        self._data: dict[FoldKey, FoldData] = {}
+        self._modules: dict[FoldKey, FoldModules] = {}
+
+    @property
+    def known(self) -> set[FoldKey]:
+        """Folds that were used."""
+        return set(self._data)
+
+    def modules(self, key: FoldKey) -> FoldModules:
+        """The modules of a fold; it is decomposed if it was not."""
+        if key not in self._data:
+            self._prepare(key)
+        return self._modules[key]
+
+    def run(
+        self,
+        tasks: Sequence[tuple[FoldKey, Callable[[FoldData], Any]]],
+        n_jobs: int | None = None,
+        advance: Callable[[], object] | None = None,
+    ) -> list[Any]:
+        """``function(data of the fold)`` for each task."""
+        keys = list(self._data)
+        parts = HeldParts(list(self._data.values()))
+        return parts.run([(keys.index(key), each) for key, each in tasks], n_jobs, advance)
+
+    def _prepare(self, key: FoldKey) -> None:
+        place, scaled = key
+        fold = self.folds[place]
+        train, test = (take_rows(self.X, part) for part in fold)
+        weights = tuple(None if self.weights is None else self.weights[part] for part in fold)
+        if scaled:
+            scaler = make_scaler(train).fit(train, sample_weight=weights[0])
+            train, test = scaler.transform(train), scaler.transform(test)
+        data = FoldData((train, test), (self.y[fold[0]], self.y[fold[1]]), weights)
+        if self.settings is not None:  # a decomposition, and no modules yet
+            decomposition = decomposed(self.settings, DataSummary.of(train, weights[0]))
+            spectrum = decomposition[1]
+            mean = spectrum.mean.astype(decomposition[2])
+            seen, unseen = (centred_product(each, mean, spectrum.axes.T) for each in data.rows)
+            data = data._replace(scores=(seen, unseen))
+
+            def make(sizes: list[Sizes]) -> list[Any]:
+                return [FixedModules(each) for each in encoders_in_axes(*decomposition, sizes)]
+
+        else:
+            extractor = self.extractor
+            if not isinstance(extractor, FrozenEstimator):
+                routed = self.route(weights[0], {})["extractor"].fit
+                extractor = clone(extractor).fit(train, data.y[0], **routed)
+
+            def make(sizes: list[Sizes]) -> list[Any]:  # without the rotation
+                known = [{name: each[name] for name in SIZES if name in each} for each in sizes]
+                return [extractor.with_params(**each) for each in known]
+
+        self._data[key] = data
+        self._modules[key] = FoldModules(AllColumns().fit(train), make)
+
+
+def decomposed(settings: Settings, summary: DataSummary) -> tuple[Settings, Any, Any]:
+    """Settings with a known number of components, the leading spectrum, and the precision."""
+    asked = settings.n_modules, settings.n_components, settings.spectrum
+    ready = summary.ready_for(*asked)
+    spectrum, width = ready.leading_spectrum(*asked)
+    return replace(settings, n_components=width), spectrum, ready.dtype
+
+
+def settled(sizes: Sizes) -> Sizes:
+    """What to ask of a fitted extractor: a share of the variance was settled by its fit."""
+    shared = isinstance(sizes["n_components"], float)
+    return {name: value for name, value in sizes.items() if not (shared and name == "n_components")}
+
+
+def _key(sizes: Sizes) -> tuple[Any, ...]:
+    return tuple(sizes.values())
+
+
+def make_folds(
+    cv: Any, X: Any, y: np.ndarray, weights: Any = None, groups: Any = None, *, classes: bool
+) -> list[Fold]:
+    """The folds of a splitter; one without a class to train on, or weight to test on, is an error."""
+    if weights is not None and not np.any(weights):
+        raise ValueError("sample_weight is zero for every row: there would be no data.")
+    splitter = check_cv(5 if cv is None else cv, y, classifier=classes)
+    places = np.arange(len(y))
+    folds = [(places[train], places[test]) for train, test in splitter.split(X, y, groups)]
+    if not folds:
+        raise ValueError(f"cv must give at least one pair of training and test rows, got {cv!r}.")
+    for number, (train, test) in enumerate(folds):
+        missing = np.setdiff1d(y, y[train])
+        if classes and len(missing):
+            raise ValueError(
+                f"class {missing.tolist()[0]!r} has no rows in the training part of fold {number}: use "
+                "fewer or stratified folds (cv), or leave that class out."
+            )
+        if weights is not None and not np.any(weights[test]):
+            raise ValueError(
+                f"sample_weight is zero for every test row of fold {number}: use other folds (cv), or "
+                "leave rows of weight 0 out."
+            )
+    return folds
