@@ -49,8 +49,12 @@ def no_task_may_run(*args, **options):
 def models_in(lazy):
     """The models in the graph of a lazy answer: those that its functions hold."""
     values = [getattr(node, "value", node) for node in dict(lazy.dask).values()]
-    held = [cell.cell_contents for value in values for cell in getattr(value, "__closure__", None) or ()]
-    return [each.estimator for each in held if hasattr(each, "estimator")]
+    held = []
+    while values:
+        cells = [cell for value in values for cell in getattr(value, "__closure__", None) or ()]
+        values = [cell.cell_contents for cell in cells]
+        held += values
+    return [each.estimator for each in held if hasattr(each, "method") and hasattr(each, "estimator")]
 
 
 def holds_data(model):

@@ -103,7 +103,9 @@ class DataSummary:
     @property
     def weight(self) -> float:
         """Number of rows, or the sum of their weights."""
-        kept = [part.rows.shape[0] if part.weights is None else part.weights.sum() for part in self.pending]
+        kept = [
+            part.rows.shape[0] if part.weights is None else part.weights.sum() for part in self.pending
+        ]
         return float(sum(kept)) + (0.0 if self.moments is None else self.moments.weight)
 
     @property

@@ -20,7 +20,7 @@ from sklearn.utils import assert_all_finite, check_array, check_consistent_lengt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from modae.data.parts import HeldParts, Parts
+from modae.data.placed_parts import HeldParts, Parts
 from modae.data.rows import HOST, DeviceArray, Place, Rows, on_host, place_of, remember_place
 from modae.utils.arrays import FLOAT64, Array
 

@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from modae.data.parts import Parts
+from modae.data.placed_parts import Parts
 from modae.data.validation import RowwiseCall, columns_of, lazy_rows
 from modae.ensembles.members import (
     Generator,
@@ -287,7 +287,8 @@ class ModularEnsemble(EnsembleParameters):
         for member in members:
             if not hasattr(member.estimator, "partial_fit"):
                 raise ValueError(
-                    f"stream=True needs members with partial_fit, and {member} has none: use stream=False."
+                    f"stream=True needs members with partial_fit, and {member} has none: use "
+                    "stream=False."
                 )
         params = {member.name: routed[member.name].fit for member in members}
         first = {"classes": np.unique(y)} if is_classifier(self) else {}

@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from modae.data.parts import Parts
+from modae.data.placed_parts import Parts
 from modae.data.validation import by_rows, gather, labels_of, split_weights, weights_of
 from modae.ensembles.base import ModularEnsemble, Routed, stacked
 from modae.ensembles.members import Member, MemberError, check_classes, two_generators, votes_for_pairs

@@ -19,13 +19,14 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
 
-from modae.data.parts import HeldParts
+from modae.data.placed_parts import HeldParts
 from modae.data.rows import centred_product
 from modae.data.summary import DataSummary
 from modae.data.validation import take_rows
 from modae.ensembles.base import SIZES
 from modae.ensembles.families import AllColumns, make_scaler
-from modae.ensembles.members import module_features
+from modae.ensembles.members import module_features, seeds_for, two_generators
+from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.model import Settings, encoders_in_axes
 from modae.utils.arrays import Array
 
@@ -39,7 +40,7 @@ Sizes = dict[str, Any]
 
 
 class FixedModules:
-    """An extractor that is a product: encoders (M, H, K), for the first K columns of rows minus ``mean``."""
+    """Encoders (M, H, K) as an extractor: of the first K columns of rows, minus ``mean`` if given."""
 
     def __init__(self, encoders: Array, mean: Array | None = None) -> None:
         self.encoders = encoders
@@ -148,7 +149,7 @@ class FoldsInMemory:
         place, scaled = key
         fold = self.folds[place]
         train, test = (take_rows(self.X, part) for part in fold)
-        weights = tuple(None if self.weights is None else self.weights[part] for part in fold)
+        weights: Any = tuple(None if self.weights is None else self.weights[part] for part in fold)
         if scaled:
             scaler = make_scaler(train).fit(train, sample_weight=weights[0])
             train, test = scaler.transform(train), scaler.transform(test)
@@ -219,3 +220,26 @@ def make_folds(
                 "leave rows of weight 0 out."
             )
     return folds
+
+
+def largest_fit(
+    extractor: Any, sizes: list[dict[str, Any]], n_features: int, seed: int | None
+) -> tuple[Any, Settings | None]:
+    """A copy of the extractor whose fit keeps as many principal axes as the largest candidate needs.
+
+    One module with all of them: fitting that is a PCA and nothing more. Where the number of components
+    is a share of the variance, only the fit can tell it. Its settings are for candidates that work in
+    principal scores: None for extractors of other classes. A frozen one stays as it is.
+    """
+    if isinstance(extractor, FrozenEstimator):
+        return extractor, None
+    most = {"n_modules": max(each["n_modules"] for each in sizes)}
+    if all(isinstance(each["n_components"], int) for each in sizes):
+        n_axes = max(each["n_modules"] * each["n_components"] for each in sizes)
+        most = {"n_modules": 1, "n_components": min(n_axes, n_features)}
+    seeds = seeds_for(extractor, two_generators(seed)[0])
+    largest = clone(extractor).set_params(**seeds, **most)
+    if type(extractor) is not LinearModularAutoencoder:
+        return largest, None
+    largest._check_parameters()
+    return largest, largest._settings(n_features)

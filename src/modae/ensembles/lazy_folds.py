@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
 
-from modae.data.parts import Parts
+from modae.data.placed_parts import Parts
 from modae.data.rows import centred_product
 from modae.data.summary import DataSummary
 from modae.data.validation import LazyRows, RowwiseCall, rows_of
@@ -66,7 +66,9 @@ def cells_of(folds: Sequence[Fold], n_rows: int) -> tuple[Indices, list[list[int
     trains = np.zeros((n_rows, len(folds)), dtype=bool)
     for place, (train, _) in enumerate(folds):
         if len(np.unique(train)) < len(train):
-            raise ValueError(f"fold {place} names a row twice: with lazy data use sample_weight instead.")
+            raise ValueError(
+                f"fold {place} names a row twice: with lazy data use sample_weight instead."
+            )
         trains[train, place] = True
     kinds, cell_of = np.unique(trains, axis=0, return_inverse=True)
     return cell_of.reshape(-1), [np.flatnonzero(column).tolist() for column in kinds.T]
@@ -140,7 +142,11 @@ class LazyFolds:
         self._kept: Parts = self._lazy.parts(call).keep(**self._shared)
 
     def _modules_of(
-        self, decomposition: Any, how: Standardised, centre: Array | None, basis: Array | None
+        self,
+        decomposition: tuple[Settings, Any, Any],
+        how: Standardised,
+        centre: Array | None,
+        basis: Array | None,
     ) -> FoldModules:
         """Modules of a fold as products with what is kept of the rows."""
         mean, axes = decomposition[1].mean / how.factors, decomposition[1].axes * how.factors
@@ -148,8 +154,8 @@ class LazyFolds:
             mean, axes = (mean - centre) @ basis.T, axes @ basis.T
 
         def make(sizes: list[Sizes]) -> list[Any]:
-            found = encoders_in_axes(*decomposition, sizes)
-            return [FixedModules(each @ axes[: each.shape[2]], mean) for each in found]
+            encoders = encoders_in_axes(*decomposition, sizes)
+            return [FixedModules(each @ axes[: each.shape[2]], mean) for each in encoders]
 
         columns: Any = AllColumns().fit(self._lazy.columns())
         if how.is_scaled and basis is None:
@@ -171,7 +177,7 @@ class LazyFolds:
         return self._kept.run(work, n_jobs, advance)
 
     def whole(self, extractor: Any, sizes: Sizes | None, scaled: bool) -> tuple[Any, Any, Parts]:
-        """The extractor fitted to all rows, a scaler for them or None, and the features of each module."""
+        """The extractor fitted to all rows, a scaler or None, and the features of each module."""
         how = self._scaled[WHOLE, scaled]
         if sizes is None:
             extractor = extractor.fit(self._lazy.columns())

@@ -13,7 +13,7 @@ from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from modae.data.parts import HeldParts
+from modae.data.placed_parts import HeldParts
 from modae.data.validation import RowwiseCall, gather, lazy_rows
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel

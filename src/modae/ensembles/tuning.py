@@ -22,13 +22,11 @@ from sklearn.utils.validation import check_is_fitted, indexable
 from modae.data.validation import by_rows, lazy_rows, rows_of, split_weights, weights_of
 from modae.ensembles.base import SIZES, EnsembleParameters
 from modae.ensembles.families import AllColumns, Family, default_families, make_scaler, several
-from modae.ensembles.folds import FoldsInMemory, make_folds, settled
+from modae.ensembles.folds import FoldsInMemory, largest_fit, make_folds, settled
 from modae.ensembles.lazy_folds import LazyFolds
 from modae.ensembles.leaderboard import Leaderboard
-from modae.ensembles.members import as_seed, seeds_for, two_generators
-from modae.ensembles.search import Candidate, Trials
-from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.linear.model import Settings
+from modae.ensembles.members import as_seed, two_generators
+from modae.ensembles.search import FINALISTS, Candidate, Trials, most_trials
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_choice, check_flag, check_positive
 from modae.utils.text import counted, percent
@@ -38,8 +36,8 @@ DIVERSITIES = tuple(round(0.1 * step, 1) for step in range(11))
 
 RULES = ("best", "one_standard_error")
 
-#: Sizes and diversity are screened with few modules; the best two of a family race.
-FEW_MODULES, FINALISTS = 5, 2
+#: Sizes and diversity are screened with few modules.
+FEW_MODULES = 5
 
 #: If deviations of columns differ by more than this factor, standardised columns are tried too.
 SPREAD = 10.0
@@ -117,7 +115,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         }
         seed = as_seed(self.random_state)
         all_sizes = [each for group in sizes.values() for each in group]
-        largest, settings = _largest(extractor, all_sizes, n_features, seed)
+        largest, settings = largest_fit(extractor, all_sizes, n_features, seed)
         if callable(self.scoring):  # it may look at names of columns, as other extractors do
             settings = None
         classify, model = self._task == "classification", self._ensemble(self.extractor, None, seed)
@@ -125,7 +123,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         folds = make_folds(self.cv, y if lazy is not None else X, y, weights, groups, classes=classify)
         if lazy is None:
             seen = X if settings is None else rows
-            data = FoldsInMemory(seen, y, weights, folds, largest, settings, model._route)
+            data: Any = FoldsInMemory(seen, y, weights, folds, largest, settings, model._route)
             scales = self._scales(make_scaler(rows).fit(rows).var_, extractor)
         else:
             if settings is None:
@@ -149,9 +147,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             n_jobs=self.n_jobs,
             deadline=None if self.time_budget is None else start + float(self.time_budget),
         )
-        progress = self._init_callback_context(
-            max_subtasks=_most_trials(trials, families, sizes, scales)
-        )
+        progress = self._init_callback_context(max_subtasks=most_trials(trials, families, sizes, scales))
         progress.call_on_fit_task_begin(estimator=self)
 
         def advance() -> None:
@@ -387,41 +383,3 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
 
     def _calibrate(self, model: Any, trials: Trials, best: Candidate) -> None:
         """Set what only rows held out can tell."""
-
-
-def _most_trials(
-    trials: Trials,
-    families: Mapping[str, Family],
-    sizes: Mapping[str, list[dict[str, Any]]],
-    scales: list[bool],
-) -> int:
-    """How many trials there will be if no candidate is dropped: for the time left."""
-    few, n_folds, most = len(trials.few_folds), len(trials.folds), 0
-    for name, family in families.items():
-        n_variants, n_sizes = len(family.variants()) * len(scales), len(sizes[name])
-        raced = 1 + min(n_sizes, FINALISTS) if name else n_sizes
-        most += few * n_variants + few * n_sizes * bool(name) + n_folds * raced
-    return most
-
-
-def _largest(
-    extractor: Any, sizes: list[dict[str, Any]], n_features: int, seed: int | None
-) -> tuple[Any, Settings | None]:
-    """A copy of the extractor whose fit keeps as many principal axes as the largest candidate needs.
-
-    One module with all of them: fitting that is a PCA and nothing more. Where the number of components
-    is a share of the variance, only the fit can tell it. Its settings are for candidates that work in
-    principal scores: None for extractors of other classes. A frozen one stays as it is.
-    """
-    if isinstance(extractor, FrozenEstimator):
-        return extractor, None
-    most = {"n_modules": max(each["n_modules"] for each in sizes)}
-    if all(isinstance(each["n_components"], int) for each in sizes):
-        n_axes = max(each["n_modules"] * each["n_components"] for each in sizes)
-        most = {"n_modules": 1, "n_components": min(n_axes, n_features)}
-    seeds = seeds_for(extractor, two_generators(seed)[0])
-    largest = clone(extractor).set_params(**seeds, **most)
-    if type(extractor) is not LinearModularAutoencoder:
-        return largest, None
-    largest._check_parameters()
-    return largest, largest._settings(n_features)

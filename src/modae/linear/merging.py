@@ -18,7 +18,7 @@ def merged_sums(models: Sequence[Any], kind: type) -> DataSummary:
     total = DataSummary()
     for place, model in enumerate(models):
         which = f"model {place}"
-        if not isinstance(model, kind):
+        if not issubclass(type(model), kind):
             raise TypeError(f"models must be {kind.__name__}, got {model!r} as {which}.")
         check_is_fitted(model)
         if not _same_columns(models[0], model):
@@ -35,15 +35,14 @@ def merged_sums(models: Sequence[Any], kind: type) -> DataSummary:
         if summary.moments is None:
             raise ValueError(
                 f"{which} was fitted to fewer rows than columns, and holds the rows themselves, which "
-                f"must not travel: fit it to at least {model.n_features_in_} rows, or reduce the columns "
-                "first."
+                f"must not travel: fit it to at least {model.n_features_in_} rows, or to fewer columns."
             )
         total = total.join(summary.as_moments())
     return total
 
 
 def _same_columns(one: Any, other: Any) -> bool:
-    names = [getattr(each, "feature_names_in_", None) for each in (one, other)]
+    names: list[Any] = [getattr(each, "feature_names_in_", None) for each in (one, other)]
     named = [each is not None for each in names]
-    same = named[0] == named[1] and (not named[0] or np.array_equal(*names))
+    same = named[0] == named[1] and (not named[0] or np.array_equal(names[0], names[1]))
     return same and one.n_features_in_ == other.n_features_in_

@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from modae.data.validation import take_rows
 from modae.ensembles.base import require_in_memory
+from modae.ensembles.folds import make_folds
 from modae.ensembles.leaderboard import Leaderboard
-from modae.ensembles.search import error_of, make_folds, paired_difference
+from modae.ensembles.search import error_of, paired_difference
 from modae.utils.parallel import run_parallel
 from modae.utils.text import counted
 

@@ -349,10 +349,10 @@ class BatchRows(LazyRows):
 
     def fold(self, call: RowwiseCall, states: Any, step: Any, **shared: Any) -> list[Any]:
         """Batch after batch; only the states and one batch are in memory."""
-        states = list(states)
+        now: list[Any] = list(states)
         for _, answer in answers_of(self.data, call):
-            states = [step(*pair, **shared) for pair in zip(states, answer, strict=True)]
-        return states
+            now = [step(*pair, **shared) for pair in zip(now, answer, strict=True)]
+        return now
 
     def gather(self) -> Rows:
         """All rows in memory."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import dask
 import numpy as np
+from dask.base import compute, persist
 from dask.delayed import Delayed, delayed
 
-from modae.data.parts import Parts, Task
+from modae.data.placed_parts import Parts, Task
 
 
 class DaskParts(Parts):
@@ -43,9 +43,10 @@ class DaskParts(Parts):
         """``function(part, **shared)`` for each task, on the workers; only the answers come here."""
         given = self.shared | {name: opaque(value) for name, value in shared.items()}
         work = [opaque(function)(self._whole(place), **given) for place, function in tasks]
-        answers = list(dask.compute(*work))
-        for _ in answers if advance is not None else ():
-            advance()
+        answers = list(compute(*work))
+        if advance is not None:
+            for _ in answers:
+                advance()
         return answers
 
     def fold(self, states: Sequence[Any], step: Callable[..., Any], **shared: Any) -> list[Any]:
@@ -56,7 +57,7 @@ class DaskParts(Parts):
             for piece in pieces:
                 state = advance(state, piece, **given)
             work.append(state)
-        return list(dask.compute(*work))
+        return list(compute(*work))
 
     def derived(self, functions: Sequence[Callable[..., Any]]) -> DaskParts:
         """Parts that are ``function(part 0)`` for each function, computed on the workers."""
@@ -66,7 +67,7 @@ class DaskParts(Parts):
         """The same parts, whole, computed once and kept on the workers, with what all tasks need."""
         named = {name: opaque(value) for name, value in shared.items()}
         wholes = [self._whole(place) for place in range(len(self))]
-        kept = dask.persist(*wholes, *named.values())
+        kept = persist(*wholes, *named.values())
         names = dict(zip(named, kept[len(wholes) :], strict=True))
         return DaskParts([[each] for each in kept[: len(wholes)]], self.shared | names)
 

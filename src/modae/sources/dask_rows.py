@@ -77,15 +77,16 @@ class DaskRows(LazyRows):
     def map(self, call: RowwiseCall) -> Any:
         """A lazy dask array of the answers, in the chunks of X."""
         sample, answer = self._answers(call)
-        one, blocks = _rows_first(sample, call.axis), self._blocks()
+        axis, blocks = call.axis, self._blocks()
+        one = _rows_first(sample, axis)
 
         def chunk_answer(chunk: Any, place: int) -> np.ndarray:
-            return _rows_first(answer(chunk), call.axis)
+            return _rows_first(answer(chunk), axis)
 
         work = delayed(chunk_answer, pure=True, traverse=False)  # the model is in the graph once
         shape = {"chunks": (blocks.chunks[0], *one.shape[1:]), "new_axis": list(range(2, one.ndim))}
         answers = _map_chunks(work, blocks, like=one, token=f"modae-{call.method}", **shape)
-        return answers[:, 0] if sample.ndim == 1 else da.moveaxis(answers, 0, call.axis)
+        return answers[:, 0] if sample.ndim == 1 else da.moveaxis(answers, 0, axis)
 
     def parts(self, call: RowwiseCall) -> DaskParts:
         """The answers for each chunk, cut along their first axis; they stay where they are computed."""
