@@ -1,4 +1,4 @@
-"""Ensembles gather features and labels, never the rows."""
+"""Members are trained where the chunks are: neither rows nor features come here."""
 
 import dask
 import dask.array as da
@@ -6,9 +6,17 @@ import dask.dataframe as dd
 import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
 
-from modae import LinearModularAutoencoder, ModularClassifier, ModularClassifierCV, ModularRegressor
+from modae import (
+    LinearModularAutoencoder,
+    ModularClassifier,
+    ModularClassifierCV,
+    ModularRegressor,
+    open_batches,
+)
 from sources_dask.parts import (
     FRAME,
     X,
@@ -86,7 +94,7 @@ def test_weights_reach_extractor_and_members():
     )
 
 
-def test_the_rows_are_never_gathered():
+def test_neither_rows_nor_features_are_gathered():
     largest = []
 
     def watching(graph, keys, **options):
@@ -97,7 +105,57 @@ def test_the_rows_are_never_gathered():
     wide = da.tile(chunked((100, 64), X[:300]), (1, 10))
     with dask.config.set(scheduler=watching):
         classifier().set_params(extractor__n_components=2).fit(wide, Y[:300])
-    assert max(largest) <= 4 * 300 * 2, "more numbers came here than there are features"
+    assert max(largest) <= 4, "more came here than sums and members"
+
+
+def streamed(data):
+    member = SGDClassifier(loss="log_loss", random_state=0)
+    return classifier(estimator=member, stream=True).fit(data, Y[TRAIN])
+
+
+def test_members_can_learn_chunk_by_chunk():
+    lazy = streamed(rows(TRAIN))
+    np.testing.assert_array_equal(streamed(rows(TRAIN, "frame")).classes_, lazy.classes_)
+    batches = streamed(open_batches(X[TRAIN], batch_size=300))
+    features = lazy.extractor_.transform_modules(X[TRAIN])
+    for codes, member, other in zip(features, lazy.estimators_, batches.estimators_, strict=True):
+        oracle = SGDClassifier(loss="log_loss", random_state=0)
+        oracle.partial_fit(codes[:300], Y[:300], classes=np.unique(Y)).partial_fit(
+            codes[300:], Y[300:600]
+        )
+        np.testing.assert_allclose(member.coef_, oracle.coef_, rtol=1e-6)
+        np.testing.assert_allclose(other.coef_, oracle.coef_, rtol=1e-6)
+    assert lazy.score(rows(TEST), Y[TEST]) > 0.3
+
+
+def test_weights_are_cut_into_chunks_too():
+    weights = 1.0 + np.arange(600) % 3
+    member = GaussianNB()
+    lazy = classifier(estimator=member, stream=True).fit(rows(TRAIN), Y[TRAIN], sample_weight=weights)
+    plain = classifier(estimator=member).fit(X[TRAIN], Y[TRAIN], sample_weight=weights)
+    for one, other in zip(lazy.estimators_, plain.estimators_, strict=True):
+        np.testing.assert_allclose(one.theta_, other.theta_, atol=1e-8)
+        np.testing.assert_allclose(one.class_prior_, other.class_prior_)
+
+
+def test_what_streaming_refuses():
+    with pytest.raises(ValueError, match="needs members with partial_fit, and module 0"):
+        classifier(stream=True).fit(rows(TRAIN), Y[TRAIN])
+    with pytest.raises(ValueError, match="stream must be True or False"):
+        classifier(stream="yes").fit(rows(TRAIN), Y[TRAIN])
+    with pytest.raises(ValueError, match="one entry for each of the 600 rows"):
+        frame = rows(TRAIN, "unknown")
+        classifier(estimator=GaussianNB(), stream=True).fit(frame, np.append(Y[TRAIN], 0))
+    with pytest.raises(ValueError, match="calibration='cv' holds rows out"):
+        classifier(estimator=SVC(), calibration="cv").fit(rows(TRAIN), Y[TRAIN])
+
+
+def test_a_regressor_learns_chunk_by_chunk():
+    target = X @ np.random.default_rng(0).standard_normal(64)
+    model = ModularRegressor(estimator=SGDRegressor(random_state=0), stream=True, random_state=0)
+    lazy = model.fit(rows(TRAIN), target[TRAIN] / target.std())
+    assert np.isfinite(lazy.predict(X[TEST])).all()
+    assert all(member.t_ > 600 for member in lazy.estimators_), "a member missed a chunk"
 
 
 def test_a_frozen_extractor_is_light_too(in_memory):

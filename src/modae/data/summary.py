@@ -119,19 +119,22 @@ class DataSummary:
         assert moments is not None
         return np.diag(moments.covariance) * moments.unit**2
 
-    def scaled(self, factors: Array) -> DataSummary:
-        """A summary of the rows with each column multiplied by a factor."""
-        pending = tuple(replace(part, rows=_times(part.rows, factors)) for part in self.pending)
+    def standardised(self, mean: Array, factors: Array) -> DataSummary:
+        """A summary of the rows minus the mean, with each column multiplied by a factor."""
+        pending = tuple(
+            replace(part, rows=((on_host(part.rows) - mean) * factors).astype(part.rows.dtype))
+            for part in self.pending
+        )
         moments = self.moments
         if moments is not None:
             roots = moments.unit * factors
             moments = replace(
                 moments,
-                shift=moments.shift * factors,
+                shift=(moments.shift - mean) * factors,
                 offset=moments.offset * factors,
                 covariance=moments.covariance * np.outer(roots, roots),
                 unit=1.0,
-                cancelled=float(np.square(moments.offset * factors).sum()),
+                cancelled=0.0,
             )
         return DataSummary(moments, pending)
 
@@ -215,12 +218,6 @@ def gathered(parts: tuple[KeptRows, ...]) -> KeptRows:
         return KeptRows(rows)
     ones = (np.ones(part.rows.shape[0]) if part.weights is None else part.weights for part in parts)
     return KeptRows(rows, np.concatenate(list(ones)))
-
-
-def _times(rows: Rows, factors: Array) -> Rows:
-    """Each column times its factor, in the precision of the rows."""
-    factors = factors.astype(rows.dtype)
-    return rows.multiply(factors).tocsr() if sparse.issparse(rows) else on_host(rows) * factors
 
 
 def _merged(one: Moments | None, other: Moments | None) -> Moments | None:

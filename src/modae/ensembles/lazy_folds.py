@@ -34,6 +34,7 @@ class CellSummaries:
     """A summary of the rows of each cell."""
 
     cells: dict[int, DataSummary]
+    is_sparse: bool = False
 
     @classmethod
     def of(cls, cell_of: Indices, rows: Any, weights: Array | None, start: int) -> CellSummaries:
@@ -46,15 +47,14 @@ class CellSummaries:
             chosen = places == cell
             own = None if weights is None else weights[chosen]
             found[int(cell)] = DataSummary.of(rows[chosen], own)
-        return cls(found)
+        return cls(found, issparse(rows))
 
     def join(self, other: CellSummaries) -> CellSummaries:
         """Summaries of all rows of both."""
         names = sorted(self.cells.keys() | other.cells.keys())
         empty = DataSummary()
-        return CellSummaries(
-            {name: self.cells.get(name, empty).join(other.cells.get(name, empty)) for name in names}
-        )
+        joined = {name: self.cells.get(name, empty).join(other.cells.get(name, empty)) for name in names}
+        return CellSummaries(joined, self.is_sparse or other.is_sparse)
 
     def merged(self, names: Sequence[int]) -> DataSummary:
         """One summary of all rows of some cells."""
@@ -106,7 +106,7 @@ class LazyFolds:
         Number and names of the columns are set on it.
     """
 
-    is_sparse = False
+    is_sparse = False  # learners see dense rows
 
     def __init__(
         self, lazy: LazyRows, y: np.ndarray, weights: Array | None, folds: Sequence[Fold], extractor: Any
@@ -114,6 +114,7 @@ class LazyFolds:
         cell_of, train_cells = cells_of(folds, len(y))
         how = {"reset": True, "upcast": extractor.upcast, "indexed": True}
         cells = lazy.reduce(extractor, partial(CellSummaries.of, cell_of), weights, **how)
+        self.has_sparse = bool(cells.is_sparse)
         self.summary: DataSummary = cells.merged(sorted(cells.cells))
         self._summaries = dict(enumerate(cells.merged(names) for names in train_cells))
         self._summaries[WHOLE] = self.summary
@@ -149,7 +150,7 @@ class LazyFolds:
         basis: Array | None,
     ) -> FoldModules:
         """Modules of a fold as products with what is kept of the rows."""
-        mean, axes = decomposition[1].mean / how.factors, decomposition[1].axes * how.factors
+        mean, axes = how.mean, decomposition[1].axes * how.factors
         if centre is not None and basis is not None:
             mean, axes = (mean - centre) @ basis.T, axes @ basis.T
 
@@ -214,7 +215,7 @@ class Standardised:
             return cls(summary, np.ones(len(mean)), mean, False)
         deviations = np.sqrt(summary.variances)
         factors = 1.0 / np.where(deviations > 0.0, deviations, 1.0)
-        return cls(summary.scaled(factors), factors, mean, True)
+        return cls(summary.standardised(mean, factors), factors, mean, True)
 
     def scaler(self, like: Any) -> StandardScaler:
         """The scaler that a fit to the rows would give, with the columns of another estimator."""

@@ -135,6 +135,10 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             data = LazyFolds(lazy, y, weights, folds, largest)
             fresh._keep_columns(X, largest)
             scales = self._scales(data.summary.variances, extractor)
+            if data.has_sparse:  # what is standardised is not sparse
+                scales = scales[:1]
+                if scales[0]:
+                    raise ValueError("scale=True needs dense rows, got sparse chunks: use scale=False.")
             data.prepare(settings, scales, columns=any(families))
         trials = Trials(
             model=model,
