@@ -107,7 +107,9 @@ def search(n_rows: int) -> ModularClassifierCV:
     folds = list(KFold(5).split(np.zeros(n_rows)))
     sizes: dict[str, Any] = {"n_modules": 10, "n_components": 10, "diversities": [0.5, 0.8, 0.95]}
     member = LogisticRegression(max_iter=200)
-    return ModularClassifierCV(estimator=member, cv=folds, scale=False, random_state=0, n_jobs=2, **sizes)
+    return ModularClassifierCV(
+        estimator=member, cv=folds, scale=False, random_state=0, n_jobs=2, **sizes
+    )
 
 
 def say(text: str, holds: bool) -> bool:

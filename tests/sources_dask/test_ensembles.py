@@ -143,9 +143,9 @@ def test_what_streaming_refuses():
         classifier(stream=True).fit(rows(TRAIN), Y[TRAIN])
     with pytest.raises(ValueError, match="stream must be True or False"):
         classifier(stream="yes").fit(rows(TRAIN), Y[TRAIN])
+    frame, more = rows(TRAIN, "unknown"), np.append(Y[TRAIN], 0)
     with pytest.raises(ValueError, match="one entry for each of the 600 rows"):
-        frame = rows(TRAIN, "unknown")
-        classifier(estimator=GaussianNB(), stream=True).fit(frame, np.append(Y[TRAIN], 0))
+        classifier(estimator=GaussianNB(), stream=True).fit(frame, more)
     with pytest.raises(ValueError, match="calibration='cv' holds rows out"):
         classifier(estimator=SVC(), calibration="cv").fit(rows(TRAIN), Y[TRAIN])
 

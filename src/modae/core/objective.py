@@ -25,7 +25,7 @@ import numpy as np
 
 from modae.core.allocation import Allocation, allocate, lower_bound
 from modae.core.attainability import is_unattainable
-from modae.core.frames import canonical, mean_projector
+from modae.core.frames import canonical
 from modae.utils.arrays import Array
 
 
@@ -272,7 +272,9 @@ def conclude(
     return Solution(
         decoders=decoders,
         encoders=encoders,
-        shares=np.pad(np.diag(mean_projector(decoders)), (0, len(problem.eigenvalues) - n_axes)),
+        shares=np.pad(
+            np.square(decoders).sum(axis=2).mean(axis=0), (0, len(problem.eigenvalues) - n_axes)
+        ),
         loss=loss,
         reconstruction_error=float(terms.reconstruction),
         diversity_term=float(terms.diversity),

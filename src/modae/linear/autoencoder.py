@@ -19,7 +19,13 @@ from modae.linear.merging import merged_sums
 from modae.linear.model import ROTATIONS, SOLVERS, LinearModel, Modules, Settings, resolved_components
 from modae.linear.modules import CertifiedModules, LinearModules, fitted
 from modae.utils.arrays import Array
-from modae.utils.parameters import check_choice, check_components, check_count, check_flag
+from modae.utils.parameters import (
+    check_choice,
+    check_components,
+    check_count,
+    check_diversity,
+    check_flag,
+)
 
 #: Held while rows join those of an estimator, so that several threads may call ``partial_fit``.
 _JOINING = Lock()
@@ -337,7 +343,10 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         estimator : LinearModularAutoencoder
         """
         check_is_fitted(self)
+        check_count("n_modules", n_modules, optional=True)
         check_count("n_components", n_components, optional=True)
+        if diversity is not None:
+            check_diversity(diversity)
         given = {"n_modules": n_modules, "n_components": n_components, "diversity": diversity}
         return self._derived(**{name: value for name, value in given.items() if value is not None})
 
@@ -347,8 +356,8 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         kept = self.n_components is None or isinstance(self.n_components, float)
         width = self.n_components if kept else now.n_components
         params = {"n_modules": now.n_modules, "n_components": width, "diversity": now.diversity}
-        other = copy(self).set_params(**{**params, **changes})
-        other._check_parameters()
+        other = copy(self)
+        vars(other).update({**params, **changes})
         resolved_components(changes.get("n_components"), self.n_features_in_)
         other._model = self._model.with_settings(**changes).solved()
         other._model.warn_if_unfinished(stacklevel=3)
