@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-BENCHMARKS := core growth inputs streams wide distributed jobs metrics ensembles files deep cli nested
+BENCHMARKS := core growth inputs streams wide distributed cluster jobs metrics neighbors ensembles search files deep cli nested
 
 .PHONY: help setup demo test slow test-browser check bench reproduce certify docs clean
 

@@ -52,7 +52,7 @@ class Stored:
         folder, log, (n_rows, n_features) = str(self.folder), str(self.log), self.shape
 
         def read(block_id: Any = None) -> np.ndarray:
-            with open(log, "a") as file:
+            with Path(log).open("a") as file:
                 file.write(f"{block_id[0]}\n")
             return np.load(f"{folder}/{block_id[0]}.npy")
 
@@ -134,8 +134,8 @@ def compare(name: str, work: Callable[[Any], Any], stored: Stored, most_reads: f
     chosen = getattr(here, "best_params_", None) == getattr(there, "best_params_", None)
     return [
         say(f"{name}: same choice, share of labels that differ {differ:.1e}", chosen and differ <= 1e-5),
-        say(f"{name}: client + {ours:.0f} MB, scheduler + {schedulers:.0f} MB (limit {LIMIT_MEGABYTES:g}); "
-            f"workers + {' and '.join(f'{each:.0f}' for each in others)} MB",
+        say(f"{name}: client + {ours:.0f} MB, scheduler + {schedulers:.0f} MB (limit 150)"
+            f"; workers + {' and '.join(f'{each:.0f}' for each in others)} MB",
             max(ours, schedulers) <= LIMIT_MEGABYTES),
         say(f"{name}: data read {reads:.2f} times (limit {most_reads:g})", reads <= most_reads),
         say(f"{name}: {seconds:.1f} s / {alone:.1f} s = {seconds / alone:.2f} (limit {LIMIT_TIME})",

@@ -62,9 +62,6 @@ def test_a_header_that_is_forged(tmp_path):
     def unknown_class(header):
         header["objects"][0]["type"] = "os.system"
 
-    def other_parameters(header):
-        del header["objects"][-1]["state"]["tol"]
-
     def other_attribute(header):
         header["objects"][-1]["state"]["transform"] = 1
 
@@ -78,10 +75,20 @@ def test_a_header_that_is_forged(tmp_path):
         for _ in range(900):
             header["root"] = [header["root"]]
 
-    changes = unknown_class, other_parameters, other_attribute, no_state, other_class, deep
+    changes = unknown_class, other_attribute, no_state, other_class, deep
     for change in changes:
         with pytest.raises(modae.ModelFormatError):
             modae.load(parts.forged(parts.extractor().fit(parts.X), tmp_path / "file", change))
+
+
+def test_a_parameter_that_is_newer_than_the_file_has_its_default(tmp_path):
+    def older(header):
+        del header["objects"][-1]["state"]["rotation"]
+
+    model = parts.extractor().fit(parts.X)
+    loaded = modae.load(parts.forged(model, tmp_path / "file", older))
+    assert loaded.rotation is None
+    assert loaded.get_params() == model.get_params()
 
 
 def test_a_header_that_has_lost_something(tmp_path):

@@ -26,6 +26,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from modae.core.allocation import PEEL, Allocation, Block
 from modae.utils.arrays import Array
@@ -67,7 +68,9 @@ def module_subspaces(
 
 def mean_projector(frames: Array) -> Array:
     r""":math:`\bar P=\frac1M\sum_i V_iV_i^T`, of shape (K, K)."""
-    return np.tensordot(frames, frames, axes=((0, 2), (0, 2))) / len(frames)
+    flat = _side_by_side(frames)
+    projector: Array = flat @ flat.T / len(frames)
+    return projector
 
 
 def _block_frames(
@@ -159,7 +162,7 @@ def _measure(rows: Array, root: Array, n_modules: int) -> tuple[Array, float]:
     Cholesky is enough: steps are tangent, so the Gram matrix is the identity or more.
     """
     lower = np.linalg.cholesky(rows @ rows.T)
-    frames = _apart(root * (np.linalg.inv(lower) @ rows), n_modules)
+    frames = _apart(root * solve_triangular(lower, rows, lower=True, check_finite=False), n_modules)
     defect = _defect(frames)
     return frames, float(np.sqrt(np.vdot(defect, defect)))
 

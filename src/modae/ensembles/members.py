@@ -92,7 +92,11 @@ def call_members(
         given = {} if params is None else params[member.name]
         return member.call(name, features[member.module], *args, **given)
 
-    if effective_n_jobs(n_jobs) == 1:
+    # Keeping rows, all that our own members do in a fit, is sooner done than a thread is started.
+    kept = (
+        checked and method == "fit" and all(hasattr(type(m.estimator), "_fit_checked") for m in members)
+    )
+    if kept or effective_n_jobs(n_jobs) == 1:
         return [call(member) for member in members]
     return run_parallel(call, [(member,) for member in members], n_jobs)
 

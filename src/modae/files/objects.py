@@ -179,6 +179,8 @@ class Reader:
         ours: Any = layout.cls
         known = params | fields | BESIDE | set(ours._get_param_names() if is_estimator else ())
         strange = {name for name in state.keys() - known if hasattr(layout.cls, name)}
+        # A parameter that is newer than the file has its default.
+        state |= {name: getattr(cls, name) for name in params - state.keys() if hasattr(cls, name)}
         wrong = sorted(strange | (params - state.keys()))
         require(not wrong, f"{layout.name} has other attributes: {', '.join(wrong)!s:.80}")
         for name in layout.forgotten:

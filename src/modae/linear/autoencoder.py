@@ -357,7 +357,7 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         width = self.n_components if kept else now.n_components
         params = {"n_modules": now.n_modules, "n_components": width, "diversity": now.diversity}
         other = copy(self)
-        vars(other).update({**params, **changes})
+        other.__dict__ |= {**params, **changes}
         resolved_components(changes.get("n_components"), self.n_features_in_)
         other._model = self._model.with_settings(**changes).solved()
         other._model.warn_if_unfinished(stacklevel=3)
