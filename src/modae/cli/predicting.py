@@ -31,8 +31,9 @@ def apply_command(options: Any, talk: Talk) -> None:
     target = model.target if predicts and model.target in table.kinds else None
     columns, notes = model.columns_in(table, keep=kept, target=target)
     n_rows, unseen, judged, names = 0, Counter[str](), [], []
+    n_answers = 0 if predicts else len(model.parts.extractor.get_feature_names_out())
     with talk.stage(f"Reading {table.origin}") as advance, open_output(options.out) as write:
-        for batch in read_rows(table, columns):
+        for batch in read_rows(table, columns, n_answers):
             count_missing(table, batch, model.fills)
             for name, known in model.categories.items():
                 values = batch.rows[name]

@@ -150,8 +150,10 @@ def find_target(table: Source, name: str | None) -> tuple[np.ndarray | None, int
     return np.asarray(table.matrix[:, int(name)]), int(name)
 
 
-def read_rows(table: Source, columns: ColumnSelection) -> Iterator[Batch]:
+def read_rows(table: Source, columns: ColumnSelection, n_answers: int = 0) -> Iterator[Batch]:
     """Batches whose rows are a matrix, or a pandas frame if columns have names.
+
+    They are as short as answers with ``n_answers`` columns for each row need them to be.
 
     Features in ``columns.strings`` are strings in that frame, and None where there is none. The target
     is a NumPy array; integers beside missing values stay integers.
@@ -166,7 +168,7 @@ def read_rows(table: Source, columns: ColumnSelection) -> Iterator[Batch]:
     selection, width = replace(columns, features=tuple(numbers), kept=kept), len(features)
     if not table.kinds:
         selection, width = ColumnSelection(), table.matrix.shape[1]
-    for batch in Batches(table, selection, batch_rows(width)):
+    for batch in Batches(table, selection, batch_rows(max(width, n_answers))):
         if table.kinds:
             rows = pd.DataFrame(batch.rows, columns=numbers)
             for name in categories:

@@ -347,7 +347,10 @@ def check_length(X: Any, y: Any) -> None:
         )
 
 
-def split_weights(X: Any, sample_weight: Any) -> tuple[Any, Any]:
-    """X without weights of its own, and the weights in memory, for all parts of an ensemble alike."""
+def split_weights(X: Any, sample_weight: Any) -> tuple[Any, LazyRows | None, Any]:
+    """X without weights of its own, its protocol object if it is lazy, and the weights in memory."""
     lazy = lazy_rows(X)
-    return (X, gather(sample_weight)) if lazy is None else lazy.split_weights(sample_weight)
+    if lazy is None:
+        return X, None, gather(sample_weight)
+    data, weights = lazy.split_weights(sample_weight)
+    return data, type(lazy)(data), weights

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 )
 
 from modae.data.placed_parts import Parts
-from modae.data.validation import RowwiseCall, columns_of, lazy_rows
+from modae.data.validation import LazyRows, RowwiseCall, columns_of, lazy_rows
 from modae.ensembles.members import (
     Generator,
     Member,
@@ -247,19 +247,22 @@ class ModularEnsemble(EnsembleParameters):
         seeds = seeds_for(extractor, rng)
         return clone(extractor).set_params(**seeds, **given)
 
-    def _fit_parts(self, X: Any, y: Any, routed: Routed) -> tuple[Any, Any, list[Member]]:
+    def _fit_parts(
+        self, X: Any, lazy: LazyRows | None, y: Any, routed: Routed
+    ) -> tuple[Any, Any, list[Member]]:
         """Fit a copy of the extractor, then a member to the features of each module."""
         for_extractor, for_members = two_generators(self.random_state)
         extractor, features = self._new_extractor(for_extractor), None
         linear = type(extractor) is LinearModularAutoencoder  # others may change what fit does
-        if linear and lazy_rows(X) is None:
+        if linear and lazy is None:
             features = extractor.fit_transform_modules(X, y, **routed["extractor"].fit)
         else:
             extractor = extractor.fit(X, y, **routed["extractor"].fit)
         if self.stream:
-            return extractor, features, self._stream_members(extractor, X, y, routed, for_members)
+            members = self._stream_members(extractor, X, lazy, y, routed, for_members)
+            return extractor, features, members
         if features is None:
-            features = features_of(extractor, X)
+            features = features_of(extractor, X, lazy)
         if not isinstance(features, Parts):
             check_consistent_length(features[0], y)
         return extractor, features, self._fit_members(features, y, routed, for_members)
@@ -277,9 +280,11 @@ class ModularEnsemble(EnsembleParameters):
         pairs = zip(members, fitted, strict=True)
         return [Member(member.module, member.name, estimator) for member, estimator in pairs]
 
-    def _stream_members(self, extractor: Any, X: Any, y: Any, routed: Routed, rng: Any) -> list[Member]:
+    def _stream_members(
+        self, extractor: Any, X: Any, lazy: LazyRows | None, y: Any, routed: Routed, rng: Any
+    ) -> list[Member]:
         """Members that learn chunk by chunk; rows in memory are one chunk."""
-        call, lazy = RowwiseCall(extractor, "transform_modules", axis=1), lazy_rows(X)
+        call = RowwiseCall(extractor, "transform_modules", axis=1)
         features: Any = module_features(extractor, X) if lazy is None else None
         n_modules = extractor.n_modules if lazy is not None else len(features)
         members = new_members(self._part("estimator"), n_modules, rng)

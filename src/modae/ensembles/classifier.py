@@ -174,11 +174,11 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         check_flag("stream", self.stream)
         if self.calibration not in (None, "cv"):
             check_positive("calibration", self.calibration)
-        X, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
+        X, lazy, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
         y = labels_of(X, y, self)
         weights = weights_of(sample_weight, len(y))
         routed = self._route(weights, params)
-        extractor, features, members = self._fit_parts(X, y, routed)
+        extractor, features, members = self._fit_parts(X, lazy, y, routed)
         fresh = copy(self)  # a fit that fails leaves this model as it was
         fresh._keep_columns(X, extractor)
         fresh._publish_vote(extractor, members, y, weights)

@@ -19,7 +19,6 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
 
-from modae.data.placed_parts import HeldParts
 from modae.data.rows import centred_product
 from modae.data.summary import DataSummary
 from modae.data.validation import take_rows
@@ -29,6 +28,7 @@ from modae.ensembles.members import module_features, seeds_for, two_generators
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.model import Settings, encoders_in_axes
 from modae.utils.arrays import Array
+from modae.utils.parallel import run_parallel
 
 #: Rows to train on and rows to test on.
 Fold = tuple[np.ndarray, np.ndarray]
@@ -70,7 +70,9 @@ class FoldData(NamedTuple):
 
     def features(self, modules: Any) -> list[Any]:
         """Features of each module for the training and for the test rows."""
-        return [module_features(modules, each) for each in self.rows_for(modules)]
+        if isinstance(modules, FixedModules):
+            return [modules.transform_modules(each) for each in self.rows_for(modules)]
+        return [module_features(modules, each) for each in self.rows]
 
 
 class FoldModules:
@@ -84,7 +86,8 @@ class FoldModules:
     def solve(self, wanted: Sequence[Sizes | None]) -> None:
         """Find the modules of these sizes, unless they are known."""
         new = {_key(each): settled(each) for each in wanted if each and _key(each) not in self._known}
-        self._known.update(zip(new, self._make(list(new.values())), strict=True))
+        if new:
+            self._known.update(zip(new, self._make(list(new.values())), strict=True))
 
     def of(self, sizes: Sizes | None) -> Any:
         """Modules that were solved."""
@@ -141,14 +144,13 @@ class FoldsInMemory:
         advance: Callable[[], object] | None = None,
     ) -> list[Any]:
         """``function(data of the fold)`` for each task."""
-        keys = list(self._data)
-        parts = HeldParts(list(self._data.values()))
-        return parts.run([(keys.index(key), each) for key, each in tasks], n_jobs, advance)
+        calls = [(function, self._data[key]) for key, function in tasks]
+        return run_parallel(_call, calls, n_jobs, advance)
 
     def _prepare(self, key: FoldKey) -> None:
         place, scaled = key
         fold = self.folds[place]
-        train, test = (take_rows(self.X, part) for part in fold)
+        train, test = take_rows(self.X, fold[0]), take_rows(self.X, fold[1])
         weights: Any = tuple(None if self.weights is None else self.weights[part] for part in fold)
         if scaled:
             scaler = make_scaler(train).fit(train, sample_weight=weights[0])
@@ -158,8 +160,8 @@ class FoldsInMemory:
             decomposition = decomposed(self.settings, DataSummary.of(train, weights[0]))
             spectrum = decomposition[1]
             mean = spectrum.mean.astype(decomposition[2])
-            seen, unseen = (centred_product(each, mean, spectrum.axes.T) for each in data.rows)
-            data = data._replace(scores=(seen, unseen))
+            seen = centred_product(train, mean, spectrum.axes.T)
+            data = data._replace(scores=(seen, centred_product(test, mean, spectrum.axes.T)))
 
             def make(sizes: list[Sizes]) -> list[Any]:
                 return [FixedModules(each) for each in encoders_in_axes(*decomposition, sizes)]
@@ -176,6 +178,10 @@ class FoldsInMemory:
 
         self._data[key] = data
         self._modules[key] = FoldModules(AllColumns().fit(train), make)
+
+
+def _call(function: Callable[[FoldData], Any], data: FoldData) -> Any:
+    return function(data)
 
 
 def decomposed(settings: Settings, summary: DataSummary) -> tuple[Settings, Any, Any]:

@@ -104,31 +104,48 @@ class LazyFolds:
     folds : sequence of Fold
     extractor : LinearModularAutoencoder
         Number and names of the columns are set on it.
+    settings : Settings or None
+        Those of the extractor; None if candidates must see single rows, which is refused.
     """
 
     is_sparse = False  # learners see dense rows
 
     def __init__(
-        self, lazy: LazyRows, y: np.ndarray, weights: Array | None, folds: Sequence[Fold], extractor: Any
+        self,
+        lazy: LazyRows,
+        y: np.ndarray,
+        weights: Array | None,
+        folds: Sequence[Fold],
+        extractor: Any,
+        settings: Settings | None,
     ) -> None:
+        if settings is None:
+            raise TypeError(
+                "a search on lazy data needs a LinearModularAutoencoder that is not frozen, and a "
+                f"scoring by name, got {extractor!r}: use a sample of the rows in memory for others."
+            )
         cell_of, train_cells = cells_of(folds, len(y))
         how = {"reset": True, "upcast": extractor.upcast, "indexed": True}
         cells = lazy.reduce(extractor, partial(CellSummaries.of, cell_of), weights, **how)
-        self.has_sparse = bool(cells.is_sparse)
+        self._has_sparse = bool(cells.is_sparse)
         self.summary: DataSummary = cells.merged(sorted(cells.cells))
         self._summaries = dict(enumerate(cells.merged(names) for names in train_cells))
         self._summaries[WHOLE] = self.summary
-        self._lazy, self._extractor = lazy, extractor
+        self._lazy, self._extractor, self._settings = lazy, extractor, settings
         self._shared = {"y": y, "weights": weights, "folds": list(folds)}
 
-    def prepare(self, settings: Settings, scales: Sequence[bool], *, columns: bool) -> None:
+    def prepare(self, scales: list[bool], *, columns: bool) -> None:
         """Decompose all folds, and keep what candidates see: all columns if they may ask for them."""
+        if self._has_sparse and scales[-1]:
+            if scales[0]:
+                raise ValueError("scale=True needs dense rows, got sparse chunks: use scale=False.")
+            del scales[1:]  # what is standardised is not sparse
         self.known: set[FoldKey] = {(place, scaled) for place in self._summaries for scaled in scales}
         self._scaled = {
             (place, scaled): Standardised.of(self._summaries[place], scaled)
             for place, scaled in sorted(self.known)
         }
-        found = {key: decomposed(settings, each.summary) for key, each in self._scaled.items()}
+        found = {key: decomposed(self._settings, each.summary) for key, each in self._scaled.items()}
         axes = np.concatenate([found[key][1].axes * each.factors for key, each in self._scaled.items()])
         centre, basis = None, None
         if not columns and len(axes) < axes.shape[1]:

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from modae.data.placed_parts import HeldParts
-from modae.data.validation import RowwiseCall, gather, lazy_rows
+from modae.data.validation import LazyRows, RowwiseCall, gather
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
 
@@ -123,9 +123,8 @@ def learn_piece(
     return known, rows.stop
 
 
-def features_of(extractor: Any, X: Any) -> Any:
+def features_of(extractor: Any, X: Any, lazy: LazyRows | None) -> Any:
     """Features of each module: arrays, or Parts for rows that lie elsewhere."""
-    lazy = lazy_rows(X)
     if lazy is None:
         return module_features(extractor, X)
     parts = lazy.parts(RowwiseCall(extractor, "transform_modules", axis=1))

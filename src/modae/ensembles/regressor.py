@@ -124,12 +124,12 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         self._check_parts("regressor", is_regressor)
         check_choice("aggregate", self.aggregate, AGGREGATES)
         check_flag("stream", self.stream)
-        X, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
+        X, lazy, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
         y = targets_of(X, y, self)
         routed = self._route(weights_of(sample_weight, len(y)), params)
         calibration = None
         if self.calibrate is None:
-            extractor, _, members = self._fit_parts(X, y, routed)
+            extractor, _, members = self._fit_parts(X, lazy, y, routed)
         else:
             check_fraction("calibrate", self.calibrate)
             require_in_memory(X, "fit with calibrate")
@@ -142,7 +142,7 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
             train, held, y_train, y_held = train_test_split(
                 X, y, test_size=float(self.calibrate), random_state=seed
             )
-            extractor, _, members = self._fit_parts(train, y_train, routed)
+            extractor, _, members = self._fit_parts(train, None, y_train, routed)
             features = module_features(extractor, held)
             answers = call_members(members, "predict", features, self.n_jobs)
             prediction = AGGREGATES[self.aggregate](_in_shape(answers, y.shape[1:]), axis=0)

@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, indexable
 
-from modae.data.validation import by_rows, lazy_rows, rows_of, split_weights, weights_of
+from modae.data.validation import by_rows, rows_of, split_weights, weights_of
 from modae.ensembles.base import SIZES, EnsembleParameters
 from modae.ensembles.families import AllColumns, Family, default_families, make_scaler, several
 from modae.ensembles.folds import FoldsInMemory, largest_fit, make_folds, settled
@@ -98,15 +98,12 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         extractor = self._part("extractor")
         fresh = copy(self)  # a fit that fails leaves this model as it was
         upcast = bool(getattr(extractor, "upcast", False))
-        X, sample_weight = split_weights(X, sample_weight)
-        lazy = lazy_rows(X)
-        if lazy is None:  # what is wrong is said here, not by a fold
-            rows = rows_of(X, fresh, reset=True, upcast=upcast)
-            n_features = rows.shape[1]
-        else:
-            n_features = lazy.columns().shape[1]
+        X, lazy, sample_weight = split_weights(X, sample_weight)
         y = self._read_targets(X, y, self)
         weights = weights_of(sample_weight, len(y))
+        # What is wrong with rows in memory is said here, not by a fold.
+        rows: Any = lazy.columns() if lazy else rows_of(X, fresh, reset=True, upcast=upcast)
+        n_features = rows.shape[1]
         families = self._families(y, n_features, weights is not None)
         given = self.n_modules, self.n_components, self.diversities
         sizes = {
@@ -114,32 +111,23 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             for name, family in families.items()
         }
         seed = as_seed(self.random_state)
+        model = self._ensemble(self.extractor, None, seed)
         all_sizes = [each for group in sizes.values() for each in group]
         largest, settings = largest_fit(extractor, all_sizes, n_features, seed)
         if callable(self.scoring):  # it may look at names of columns, as other extractors do
             settings = None
-        classify, model = self._task == "classification", self._ensemble(self.extractor, None, seed)
-        X, groups = (X, groups) if lazy is not None else indexable(X, groups)
-        folds = make_folds(self.cv, y if lazy is not None else X, y, weights, groups, classes=classify)
+        classify = self._task == "classification"
+        X, groups = (X, groups) if lazy else indexable(X, groups)
+        folds = make_folds(self.cv, y if lazy else X, y, weights, groups, classes=classify)
         if lazy is None:
             seen = X if settings is None else rows
             data: Any = FoldsInMemory(seen, y, weights, folds, largest, settings, model._route)
             scales = self._scales(make_scaler(rows).fit(rows).var_, extractor)
         else:
-            if settings is None:
-                raise TypeError(
-                    "a search on lazy data needs a LinearModularAutoencoder that is not frozen, and a "
-                    f"scoring by name, got extractor={extractor!r} and scoring={self.scoring!r}: use a "
-                    "sample of the rows in memory for others."
-                )
-            data = LazyFolds(lazy, y, weights, folds, largest)
+            data = LazyFolds(lazy, y, weights, folds, largest, settings)
             fresh._keep_columns(X, largest)
             scales = self._scales(data.summary.variances, extractor)
-            if data.has_sparse:  # what is standardised is not sparse
-                scales = scales[:1]
-                if scales[0]:
-                    raise ValueError("scale=True needs dense rows, got sparse chunks: use scale=False.")
-            data.prepare(settings, scales, columns=any(families))
+            data.prepare(scales, columns=any(families))
         trials = Trials(
             model=model,
             data=data,
@@ -161,20 +149,24 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
 
         trials.advance = advance
         self._screen(trials, families, sizes, scales)
+        fresh._publish(trials, X, n_features)
+        progress.call_on_fit_task_end(estimator=self)
+        self.__dict__ = fresh.__dict__
+        return self
+
+    def _publish(self, trials: Trials, X: Any, n_features: int) -> None:
+        """The table of all trials, and the chosen candidate, fitted to all rows."""
         table = trials.table()
         best = self._choose(trials, table)
         chosen = trials.tried[best]
         behind = np.array([trials.difference(each, chosen) for each in trials.tried])
         table["difference"], table["se_difference"] = behind.T
         table["size"] = np.array([each.size(n_features) for each in trials.tried])
-        fresh.cv_results_, fresh.best_index_ = table, best
-        fresh.best_params_ = table["params"][best]
-        fresh.best_score_ = float(table["mean_test_score"][best])
-        fresh.best_estimator_ = self._refit(trials, chosen, X)
-        fresh.n_splits_ = len(trials.folds)
-        progress.call_on_fit_task_end(estimator=self)
-        self.__dict__ = fresh.__dict__
-        return self
+        self.cv_results_, self.best_index_ = table, best
+        self.best_params_ = table["params"][best]
+        self.best_score_ = float(table["mean_test_score"][best])
+        self.best_estimator_ = self._refit(trials, chosen, X)
+        self.n_splits_ = len(trials.folds)
 
     def _screen(
         self,

@@ -170,6 +170,15 @@ class Batches:
         row_bytes = sum(part.nbytes for part in parts) // max(1, first.shape[0])
         return int(max(1, BATCH_BYTES // max(LEAST_ROW_BYTES, row_bytes)))
 
+    def for_answers(self, width: int) -> Self:
+        """The same data in batches whose answers, of so many columns, are not too large either."""
+        fitting = max(1, BATCH_BYTES // (8 * max(1, width)))
+        if self._batch_size is not None or fitting >= self.batch_size:
+            return self
+        other = copy(self)
+        other._batch_size = fitting
+        return other
+
     @property
     def header(self) -> Any:
         """A table without rows that has the columns: for checks of their number and names."""

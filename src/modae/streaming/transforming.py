@@ -82,6 +82,8 @@ def transform_stream(
     if keep and ending == ".npy":
         raise ValueError(f"keep={list(keep)} needs a file with columns: write to a .parquet file.")
     batches = open_batches(source).for_model(estimator).keeping(keep)
+    if method == "transform" and hasattr(estimator, "get_feature_names_out"):
+        batches = batches.for_answers(len(estimator.get_feature_names_out()))
     names: list[str] = []
     n_rows = 0
     with (
