@@ -85,7 +85,7 @@ def tuning(X: np.ndarray, y: np.ndarray) -> Ratio:
 
 
 def regression() -> Ratio:
-    X, y = make_friedman1(50_000, 40, random_state=0)
+    X, y = make_friedman1(200_000, 40, random_state=0)
 
     def make(n_jobs: int) -> Callable[[], object]:
         extractor = LinearModularAutoencoder(20, 5, 0.7, random_state=0)

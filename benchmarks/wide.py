@@ -1,4 +1,4 @@
-"""Wide sparse data against scikit-learn's TruncatedSVD: variance, time and memory.
+"""Wide data: sparse ones against TruncatedSVD, few rows against PCA.
 
 ``python -m benchmarks.wide``. The target is the default size, 100,000 x 50,000; for a quick look at a
 fifth of each side, ``python -m benchmarks.wide 0.2``.
@@ -11,11 +11,11 @@ from functools import partial
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.decomposition import TruncatedSVD
+from sklearn.decomposition import PCA, TruncatedSVD
 
 from benchmarks.memory import peak_growth
-from benchmarks.timing import alternate
-from modae import LinearModularAutoencoder
+from benchmarks.timing import Ratio, alternate
+from modae import LinearModularAutoencoder, ModularClassifierCV, NearestNeighborClassifier
 
 N_ROWS, N_FEATURES, ROW_ENTRIES = 100_000, 50_000, 50
 MODULES, COMPONENTS = 10, 10
@@ -102,6 +102,38 @@ def compare(name: str, share: float) -> bool:
     return ours >= theirs and ratio.holds and small
 
 
+def few_rows() -> list[Ratio]:
+    """200 x 20,000: other diversities and a search stay in the few dimensions that the rows span."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 20_000)) / np.sqrt(np.arange(1, 20_001))
+    y = (X[:, 0] > 0.0) + 2 * (X[:, 1] > 0.0)
+    model, path = fit(X), np.linspace(0.0, 1.0, 21)
+    search = ModularClassifierCV(
+        estimator=NearestNeighborClassifier(),
+        n_modules=MODULES,
+        n_components=[3, 6, 10],
+        scale=False,
+        random_state=0,
+    )
+
+    def pca() -> object:
+        return PCA(100, svd_solver="full").fit(X)
+
+    return [
+        alternate("200 x 20,000: with_diversity / PCA", lambda: model.with_diversity(0.3), pca, 0.05),
+        alternate(
+            "200 x 20,000: 21 losses / PCA", lambda: [each.loss_ for each in model.path(path)], pca, 0.5
+        ),
+        alternate(
+            "200 x 20,000: search of 3 x 11, 5 folds / 5 PCAs",
+            lambda: search.fit(X, y),
+            lambda: [pca() for _ in range(5)],
+            4.0,
+            REPEATS,
+        ),
+    ]
+
+
 def word(holds: bool) -> str:
     return "ok" if holds else "MISSED"
 
@@ -114,6 +146,9 @@ def main() -> None:
         f"medians of {REPEATS} alternating runs"
     )
     held = [compare(name, share) for name in SPECTRA]
+    for ratio in few_rows():
+        print(ratio)
+        held.append(ratio.holds)
     raise SystemExit(not all(held))
 
 
