@@ -5,10 +5,11 @@ import os
 import joblib
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_digits, load_iris
 
 from modae import (
+    BaggingAutoencoder,
     LinearModularAutoencoder,
     LinearModularRegressor,
     ModularClassifier,
@@ -115,6 +116,19 @@ def test_members_run_on_the_backend_of_joblib():
             spy = ModularClassifier(extractor, ProcessOfFit()).fit(X, y)
         elsewhere = {member.process_ for member in spy.estimators_} != {os.getpid()}
         assert elsewhere == (backend == "loky")
+
+
+def test_searches_and_bags_run_on_the_backend_of_joblib():
+    search = ModularClassifierCV(
+        extractor, estimator=ProcessOfFit(), diversities=[0.3, 0.7], scale=False, cv=3, random_state=0
+    )
+    bag, plain = BaggingAutoencoder(3, 2, random_state=0).fit(X), clone(search).fit(X, y)
+    for backend in ("loky", "threading"):
+        with joblib.parallel_config(backend=backend, n_jobs=2):
+            there, other = clone(search).fit(X, y), BaggingAutoencoder(3, 2, random_state=0).fit(X)
+        for name in ("mean_test_score", "mean_individual_error", "n_folds"):
+            np.testing.assert_array_equal(there.cv_results_[name], plain.cv_results_[name])
+        np.testing.assert_array_equal(other.encoders_, bag.encoders_)
 
 
 def test_concurrent_batches_are_all_counted():
