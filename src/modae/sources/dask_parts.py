@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from dask.base import compute, persist
 from dask.delayed import Delayed, delayed
 
 from modae.data.placed_parts import Parts, Task
+from modae.utils.parallel import in_one_thread
 
 
 class DaskParts(Parts):
@@ -42,7 +44,10 @@ class DaskParts(Parts):
     ) -> list[Any]:
         """``function(part, **shared)`` for each task, on the workers; only the answers come here."""
         given = self.shared | {name: opaque(value) for name, value in shared.items()}
-        work = [opaque(function)(self._whole(place), **given) for place, function in tasks]
+        work = [
+            opaque(partial(in_one_thread, function))(self._whole(place), **given)
+            for place, function in tasks
+        ]
         answers = list(compute(*work))
         if advance is not None:
             for _ in answers:
@@ -52,7 +57,7 @@ class DaskParts(Parts):
     def fold(self, states: Sequence[Any], step: Callable[..., Any], **shared: Any) -> list[Any]:
         """``state = step(state, piece, **shared)`` for each part over its pieces: the last states."""
         given = {name: opaque(value) for name, value in shared.items()}
-        advance, work = opaque(step), []
+        advance, work = opaque(partial(in_one_thread, step)), []
         for state, pieces in zip(map(opaque, states), self.pieces, strict=True):
             for piece in pieces:
                 state = advance(state, piece, **given)

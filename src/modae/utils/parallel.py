@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import starmap
-from typing import Any, TypeVar
+from threading import Lock
+from typing import Any, TypeVar, cast
 
 from joblib import cpu_count, effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
@@ -19,6 +20,10 @@ from threadpoolctl import ThreadpoolController
 from modae.utils.extras import require
 
 Result = TypeVar("Result")
+
+#: Tasks of :func:`in_one_thread` in this process, and what lets BLAS go after the last one.
+_COUNTING = Lock()
+_running, _limiter = 0, cast(Any, None)
 
 
 def run_parallel(
@@ -58,6 +63,28 @@ def _limited(function: Callable[..., Result], arguments: Sequence[Any], limit: i
     """The result of a task. BLAS counts threads for the process, OpenMP for each thread that uses it."""
     with _pools(len(sys.modules)).limit(limits=limit, user_api="openmp"):
         return function(*arguments)
+
+
+def in_one_thread(function: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
+    """The result of a task on a worker: the workers are the parallelism, and share the cores.
+
+    BLAS counts threads for the process, where several tasks may run: the first one limits it, and the
+    last one to end lets it go.
+    """
+    global _running, _limiter
+    pools = _pools(len(sys.modules))
+    with _COUNTING:
+        _running += 1
+        if _running == 1:
+            _limiter = pools.limit(limits=1, user_api="blas")
+    try:
+        with pools.limit(limits=1, user_api="openmp"):
+            return function(*arguments, **options)
+    finally:
+        with _COUNTING:
+            _running -= 1
+            if _running == 0:
+                _limiter.restore_original_limits()
 
 
 @lru_cache(maxsize=1)
