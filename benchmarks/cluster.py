@@ -10,8 +10,7 @@ import argparse
 import os
 import signal
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
@@ -24,7 +23,7 @@ from dask.distributed import Client, LocalCluster
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
-from benchmarks.distributed import PAGE, Peak, cluster_of_processes
+from benchmarks.distributed import PAGE, cluster_of_processes, watched
 from modae import ModularClassifier, ModularClassifierCV
 
 LIMIT_TIME, LIMIT_MEGABYTES = 1.6, 150.0
@@ -69,25 +68,6 @@ class Stored:
         self.log.write_text("")
         answer = work()
         return answer, len(self.log.read_text().splitlines()) / (self.shape[0] // self.height)
-
-
-@contextmanager
-def watched(*processes: int | str) -> Iterator[list[Peak]]:
-    """Growth of the memory of some processes."""
-    peaks, done = [Peak(each) for each in processes], Event()
-
-    def watch() -> None:
-        while not done.wait(0.005):
-            for peak in peaks:
-                peak.look()
-
-    watcher = Thread(target=watch)
-    watcher.start()
-    try:
-        yield peaks
-    finally:
-        done.set()
-        watcher.join()
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:

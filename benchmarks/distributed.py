@@ -15,7 +15,6 @@ from pickle import dumps
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
 from time import process_time
-from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -145,9 +144,10 @@ class Peak:
         return (self.most - self.first) / 1e6
 
 
-def peaks_of(work: Any, scheduler: int) -> tuple[float, float]:
-    """Growth of the scheduler and of this process while some work is done, in MB."""
-    peaks, done = (Peak(scheduler), Peak("self")), Event()
+@contextmanager
+def watched(*processes: int | str) -> Iterator[list[Peak]]:
+    """Growth of the memory of some processes."""
+    peaks, done = [Peak(each) for each in processes], Event()
 
     def watch() -> None:
         while not done.wait(0.005):
@@ -157,11 +157,10 @@ def peaks_of(work: Any, scheduler: int) -> tuple[float, float]:
     watcher = Thread(target=watch)
     watcher.start()
     try:
-        work()
+        yield peaks
     finally:
         done.set()
         watcher.join()
-    return peaks[0].megabytes, peaks[1].megabytes
 
 
 def rows_in(n_chunks: int) -> da.Array:
@@ -175,7 +174,9 @@ def compare_memory(n_chunks: int) -> bool:
     growths = []
     for work in (lambda: rows_in(n_chunks).sum().compute(), lambda: model().fit(rows_in(n_chunks))):
         with cluster_of_processes() as scheduler:
-            growths.append(peaks_of(work, scheduler))
+            with watched(scheduler, "self") as peaks:
+                work()
+            growths.append([peak.megabytes for peak in peaks])
     (plain, plain_client), (fit, fit_client) = growths
     holds = fit - plain <= LIMIT_MEGABYTES
     print(

@@ -122,5 +122,6 @@ def test_refusals():
         search(cv=twice).fit(chunked(rows=X[:60]), Y[:60] * 0 + np.arange(60) % 2 * 0)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         search().fit(chunked(), Y[:-1])
-    with pytest.raises(ValueError, match="one entry for each row"):
-        search().fit(dd.from_pandas(FRAME, npartitions=3), Y[:-1])
+    for wrong in (Y[:-1], np.append(Y, 0)):  # of a frame the number of rows is known when it was read
+        with pytest.raises(ValueError, match="one entry for each row of X"):
+            search().fit(dd.from_pandas(FRAME, npartitions=3), wrong)

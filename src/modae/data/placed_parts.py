@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import call
 from typing import Any
 
 from modae.utils.parallel import run_parallel
@@ -59,7 +60,7 @@ class HeldParts(Parts):
         """Several at a time, by joblib."""
         given = self.shared | shared
         calls = [(partial(function, **given), self.arrays[place]) for place, function in tasks]
-        return run_parallel(_call, calls, n_jobs, advance)
+        return run_parallel(call, calls, n_jobs, advance)
 
     def derived(self, functions: Sequence[Callable[..., Any]]) -> HeldParts:
         """Computed at once."""
@@ -68,7 +69,3 @@ class HeldParts(Parts):
     def keep(self, **shared: Any) -> HeldParts:
         """They are here."""
         return HeldParts(self.arrays, **self.shared, **shared)
-
-
-def _call(function: Callable[..., Any], part: Any) -> Any:
-    return function(part)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import call
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,7 +146,7 @@ class FoldsInMemory:
     ) -> list[Any]:
         """``function(data of the fold)`` for each task."""
         calls = [(function, self._data[key]) for key, function in tasks]
-        return run_parallel(_call, calls, n_jobs, advance)
+        return run_parallel(call, calls, n_jobs, advance)
 
     def _prepare(self, key: FoldKey) -> None:
         place, scaled = key
@@ -178,10 +179,6 @@ class FoldsInMemory:
 
         self._data[key] = data
         self._modules[key] = FoldModules(AllColumns().fit(train), make)
-
-
-def _call(function: Callable[[FoldData], Any], data: FoldData) -> Any:
-    return function(data)
 
 
 def decomposed(settings: Settings, summary: DataSummary) -> tuple[Settings, Any, Any]:

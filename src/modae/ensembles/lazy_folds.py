@@ -31,30 +31,32 @@ from modae.utils.arrays import Array, Indices
 
 @dataclass(frozen=True, eq=False)
 class CellSummaries:
-    """A summary of the rows of each cell."""
+    """A summary of the rows of each cell, and how many rows there are in all."""
 
     cells: dict[int, DataSummary]
+    n_rows: int = 0
     is_sparse: bool = False
 
     @classmethod
     def of(cls, cell_of: Indices, rows: Any, weights: Array | None, start: int) -> CellSummaries:
         """Summaries of some rows, the first of which has the index ``start``."""
-        places = cell_of[start : start + rows.shape[0]]
-        if len(places) < rows.shape[0]:
+        n_rows, found = rows.shape[0], {}
+        places = cell_of[start : start + n_rows]
+        if len(places) < n_rows:
             raise ValueError(f"y must have one entry for each row of X, got {len(cell_of)}: X has more.")
-        found = {}
         for cell in np.unique(places):
             chosen = places == cell
             own = None if weights is None else weights[chosen]
             found[int(cell)] = DataSummary.of(rows[chosen], own)
-        return cls(found, issparse(rows))
+        return cls(found, n_rows, issparse(rows))
 
     def join(self, other: CellSummaries) -> CellSummaries:
         """Summaries of all rows of both."""
         names = sorted(self.cells.keys() | other.cells.keys())
         empty = DataSummary()
         joined = {name: self.cells.get(name, empty).join(other.cells.get(name, empty)) for name in names}
-        return CellSummaries(joined, self.is_sparse or other.is_sparse)
+        sparse = self.is_sparse or other.is_sparse
+        return CellSummaries(joined, self.n_rows + other.n_rows, sparse)
 
     def merged(self, names: Sequence[int]) -> DataSummary:
         """One summary of all rows of some cells."""
@@ -127,6 +129,10 @@ class LazyFolds:
         cell_of, train_cells = cells_of(folds, len(y))
         how = {"reset": True, "upcast": extractor.upcast, "indexed": True}
         cells = lazy.reduce(extractor, partial(CellSummaries.of, cell_of), weights, **how)
+        if cells.n_rows < len(y):
+            raise ValueError(
+                f"y must have one entry for each row of X, got {len(y)} for {cells.n_rows} rows."
+            )
         self._has_sparse = bool(cells.is_sparse)
         self.summary: DataSummary = cells.merged(sorted(cells.cells))
         self._summaries = dict(enumerate(cells.merged(names) for names in train_cells))
