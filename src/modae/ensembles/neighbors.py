@@ -23,8 +23,8 @@ BACKENDS = ("auto", "tree", "brute")
 #: Features up to which a tree is faster for few rows, see :func:`choose_backend`.
 TREE_LIMIT = 8
 
-#: Distances held at a time: few enough to stay in the cache of a processor.
-BLOCK = 1 << 20
+#: Distances held at a time: few enough that two threads stay in the cache of a processor.
+BLOCK = 1 << 19
 
 #: So many neighbours are found faster one after the other than by a partition of all distances.
 FEW = 16
