@@ -26,7 +26,6 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from modae.core.allocation import PEEL, Allocation, Block
 from modae.utils.arrays import Array
@@ -162,7 +161,8 @@ def _measure(rows: Array, root: Array, n_modules: int) -> tuple[Array, float]:
     Cholesky is enough: steps are tangent, so the Gram matrix is the identity or more.
     """
     lower = np.linalg.cholesky(rows @ rows.T)
-    frames = _apart(root * solve_triangular(lower, rows, lower=True, check_finite=False), n_modules)
+    # Not scipy's triangular solver: its BLAS and numpy's each have threads, which wait for one another.
+    frames = _apart(root * np.linalg.solve(lower, rows), n_modules)
     defect = _defect(frames)
     return frames, float(np.sqrt(np.vdot(defect, defect)))
 
