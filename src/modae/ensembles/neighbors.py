@@ -99,32 +99,34 @@ def nearest_by_products(rows: Array, queries: Array, count: int) -> Indices:
     turned = np.ascontiguousarray(np.column_stack([-2.0 * near, squares]).T)
     asked = np.column_stack([asked, np.ones(len(asked), np.float32)])
     nearest = np.empty((len(asked), count), dtype=np.intp)
+    last = np.empty(len(asked), dtype=np.float32)  # the distance of the last of them
+    clear = np.zeros(len(asked), dtype=bool)
     height = max(1, BLOCK // len(near))
     for start in range(0, len(asked), height):
         cut = slice(start, min(start + height, len(asked)))
         distances, places = asked[cut] @ turned, np.arange(cut.stop - cut.start)
         if count > FEW:
-            last, unclear = np.partition(distances, count - 1)[:, count - 1], places
-        else:  # the best, one after the other, until the next is beyond doubt
-            found = np.empty((len(places), count), dtype=np.intp)
-            values = np.empty((len(places), count), dtype=np.float32)
-            for rank in range(count):
-                found[:, rank] = distances.argmin(axis=1)
-                values[:, rank] = distances[places, found[:, rank]]
-                distances[places, found[:, rank]] = np.inf
-            last = values[:, -1]
-            unclear = np.flatnonzero(distances.min(axis=1) <= last + doubt[cut])
-            distances[places[:, None], found] = values
-            if count > 1:
-                exact = np.square(queries[cut, None] - rows[found]).sum(axis=2)
-                found = np.take_along_axis(found, exact.argsort(axis=1, kind="stable"), axis=1)
-            nearest[cut] = found
-        within = distances[unclear] <= (last + doubt[cut])[unclear, None]
+            last[cut] = np.partition(distances, count - 1)[:, count - 1]
+            continue
+        for rank in range(count):  # the best, one after the other, and the next
+            nearest[cut, rank] = found = distances.argmin(axis=1)
+            last[cut] = distances[places, found]
+            distances[places, found] = np.inf
+        clear[cut] = distances.min(axis=1) > last[cut] + doubt[cut]
+    if count > 1:
+        sure = np.flatnonzero(clear)
+        exact = np.square(queries[sure, None] - rows[nearest[sure]]).sum(axis=2)
+        order = exact.argsort(axis=1, kind="stable")
+        nearest[sure] = np.take_along_axis(nearest[sure], order, axis=1)
+    unclear = np.flatnonzero(~clear)
+    for start in range(0, len(unclear), height):
+        these = unclear[start : start + height]
+        within = asked[these] @ turned <= (last + doubt)[these, None]
         query, row = np.divmod(np.flatnonzero(within), len(near))  # nonzero of two axes takes far longer
-        exact = np.square(queries[start + unclear[query]] - rows[row]).sum(axis=1)
+        exact = np.square(queries[these[query]] - rows[row]).sum(axis=1)
         row = row[np.lexsort((exact, query))]
-        starts = np.searchsorted(query, np.arange(len(unclear)))
-        nearest[start + unclear] = row[starts[:, None] + np.arange(count)]
+        starts = np.searchsorted(query, np.arange(len(these)))
+        nearest[these] = row[starts[:, None] + np.arange(count)]
     return nearest
 
 
