@@ -38,5 +38,30 @@ def plateaus() -> dict[str, Callable[[int], np.ndarray]]:
     }
 
 
+def hard(kind: str, top: int, n_components: int, rng: np.random.Generator) -> np.ndarray:
+    """A random spectrum with plateaus, of one of the :data:`HARD` kinds; ``top`` is M H."""
+    plateau = int(rng.integers(n_components + 1, top + 1))
+    if kind == "one plateau":
+        values = np.ones(plateau)
+    elif kind == "two plateaus":
+        first = int(rng.integers(1, top))
+        second = int(rng.integers(1, top - first + 1))
+        values = np.repeat([1.0, 10.0 ** rng.uniform(-3.0, 0.0)], [first, second])
+    elif kind == "plateau and tail":
+        tail = rng.uniform(0.01, 1.0) * rng.uniform(0.7, 0.99) ** np.arange(top - plateau)
+        values = np.concatenate([np.ones(plateau), tail])
+    else:
+        gap, level, values = 10.0 ** rng.uniform(-12.0, -3.0), 1.0, np.empty(0)
+        while len(values) < top:
+            size = int(rng.integers(1, 2 * n_components + 1))
+            values = np.append(values, level * (1.0 - gap * np.arange(size)))
+            level *= rng.uniform(0.2, 0.95)
+        values = np.sort(values[:top])[::-1]
+    return values / values.sum()
+
+
+HARD = ("one plateau", "two plateaus", "plateau and tail", "clusters")
+
+
 def _of_data(rows: np.ndarray) -> np.ndarray:
     return spectrum_of_moments(moments_of_rows(np.asarray(rows, dtype=np.float64))).eigenvalues

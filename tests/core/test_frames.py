@@ -89,7 +89,8 @@ def test_blocks_are_direct_sums():
 )
 def test_wide_frames_are_found_through_their_complements(n_axes, units, M):
     shares = np.full(n_axes, units / n_axes) + 1e-2 * np.linspace(1.0, -1.0, n_axes)
-    frames, n_iter = frames_with_mean_projector(shares, units, M, np.random.default_rng(1))
+    frames, n_iter, exact = frames_with_mean_projector(shares, units, M, np.random.default_rng(1))
+    assert exact
     assert frames.shape == (M, n_axes, units)
     assert_orthonormal(frames)
     assert n_iter <= MAX_STEPS
@@ -102,7 +103,8 @@ def test_shares_of_actual_projectors_are_found_again(seed):
     rng = np.random.default_rng(seed)
     M, H, D = 4, 2, 6
     shares = np.linalg.eigvalsh(mean_projector(random_frames(M, D, H, rng)))[::-1]
-    frames, _ = frames_with_mean_projector(shares, H, M, rng)
+    frames, _, exact = frames_with_mean_projector(shares, H, M, rng)
+    assert exact
     assert_orthonormal(frames)
     np.testing.assert_allclose(mean_projector(frames), np.diag(shares), atol=1e-6)
 
@@ -110,7 +112,8 @@ def test_shares_of_actual_projectors_are_found_again(seed):
 @pytest.mark.parametrize(("n_axes", "units", "M"), [(5, 2, 3), (7, 2, 3), (4, 3, 3)])
 def test_impossible_shares_still_give_orthonormal_frames_near_them(n_axes, units, M):
     shares = np.full(n_axes, units / n_axes)
-    frames, _ = frames_with_mean_projector(shares, units, M, np.random.default_rng(2))
+    frames, _, exact = frames_with_mean_projector(shares, units, M, np.random.default_rng(2))
+    assert not exact
     assert_orthonormal(frames)
     error = np.abs(mean_projector(frames) - np.diag(shares)).max()
     assert 1e-3 < error < 0.6

@@ -97,7 +97,6 @@ def test_figures_are_those_of_the_fit_whatever_was_set_since(linear):
     ("attainment", "words"),
     [
         ("attained", "the optimum: the bound is attained"),
-        ("not attainable", "gap 2.0e-03 of the variance: the bound is proven to be out of reach"),
         ("undecided", "gap 2.0e-03 of the variance: whether the bound can be reached is not known"),
     ],
 )

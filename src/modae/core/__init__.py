@@ -3,7 +3,7 @@ r"""The mathematics: eigenvalues in, modules and a certificate out; numpy and sc
 Nothing here knows data, estimators, threads or the environment, and nothing warns. A solver is a
 function from a :class:`~modae.core.objective.Problem` (eigenvalues, M, H, diversity) to a
 :class:`~modae.core.objective.Solution` (modules in principal axes). It imports ``utils`` alone. Read the
-files in this order; the docstring of each states its step. (``objective`` uses names of the three files
+files in this order; the docstring of each states its step. (``objective`` uses names of the files
 after it, in ``Problem`` and ``conclude``: read the loss at its top first, and come back to them.) Proofs
 of what is stated here are in ``docs/beyond.md``.
 
@@ -12,10 +12,11 @@ file                what it does
 ==================  ============================================================================
 ``objective``       the loss in both forms, its gradient; what a solver is asked, and what it answers
 ``allocation``      step 3: eigenvalues become shares of the modules, and a lower bound
-``attainability``   proofs that some shares are out of reach
+``inequalities``    more that the shares of any modules satisfy
+``cuts``            step 3 on plateaus, where these inequalities matter
 ``frames``          step 4: shares become M subspaces, and these become encoders and decoders
-``spectral``        all of these in one function, the default solver; and, only where shares are out of
-                    reach, descent on the loss itself
+``spectral``        all of these in one function, the default solver; and, only where no modules with
+                    the shares are found, descent on the loss itself
 ``backfitting``     Algorithm 1 of the paper: literal, and in principal axes
 ``gradient``        batch gradient descent, the paper's rival
 ==================  ============================================================================

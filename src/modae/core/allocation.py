@@ -52,10 +52,16 @@ class Block:
 
 @dataclass(frozen=True)
 class Allocation:
-    """Shares p of the principal axes, in independent blocks."""
+    """Shares p of the principal axes, in independent blocks.
+
+    With cuts, see :mod:`modae.core.cuts`, all is one block, and ``surplus`` is how far the proven bound
+    lies below the loss of these shares: round-off, as a rule.
+    """
 
     shares: Array
     blocks: tuple[Block, ...]
+    has_cuts: bool = False
+    surplus: float = 0.0
 
 
 def allocate(eigenvalues: Array, n_modules: int, n_components: int, diversity: float) -> Allocation:

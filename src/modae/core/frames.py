@@ -22,12 +22,13 @@ operator product costs two small batched multiplications, and five steps are typ
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
 
-from modae.core.allocation import PEEL, Allocation, Block
+from modae.core.allocation import PEEL, Allocation
+from modae.core.inequalities import cuts_at
 from modae.utils.arrays import Array
 
 #: Stop at this Frobenius residual: the loss is second order in it.
@@ -37,6 +38,10 @@ TOLERANCE = 1e-7
 MAX_STEPS = 60
 MAX_HALVINGS = 10
 MAX_PRODUCTS = 40
+#: A cut that a sum of shares meets this closely holds with equality.
+BINDING = 1e-7
+#: Most splits along such cuts that are tried for one allocation.
+MAX_SPLITS = 60
 #: So many steps in a row that leave most of the error are taken for the end.
 STALL_STEPS, STALL_GAIN = 4, 0.9
 
@@ -56,8 +61,11 @@ def module_subspaces(
     n_components = sum(block.units for block in allocation.blocks)
     frames = np.zeros((n_modules, len(allocation.shares), n_components))
     column = n_iter = 0
+    budget = iter(range(MAX_SPLITS)) if allocation.has_cuts else None
     for block in allocation.blocks:
-        part, steps = _block_frames(allocation.shares[block.axes], block, n_modules, rng)
+        shares = allocation.shares[block.axes]
+        shares = _with_sum(shares, block.units) if allocation.has_cuts else shares
+        part, steps, _ = _block_frames(shares, block.units, n_modules, rng, budget)
         frames[:, block.axes, column : column + block.units] = part
         column += block.units
         n_iter += steps
@@ -73,20 +81,63 @@ def mean_projector(frames: Array) -> Array:
 
 
 def _block_frames(
-    shares: Array, block: Block, n_modules: int, rng: np.random.Generator
-) -> tuple[Array, int]:
-    if n_modules == 2 and block.units == 1:
-        return _pair(shares), 0
+    shares: Array, units: int, n_modules: int, rng: np.random.Generator, budget: Iterator[int] | None
+) -> tuple[Array, int, bool]:
+    """Frames for the shares of one block, Newton steps, and whether the frames have these shares.
+
+    With a budget of splits, those along cuts that hold with equality are tried first.
+    """
+    if n_modules == 2 and units == 1:
+        return _pair(shares), 0, True
     shared = np.flatnonzero(shares > 1.0 - PEEL)
     split = np.flatnonzero((shares > PEEL) & (shares <= 1.0 - PEEL))
-    frames = np.zeros((n_modules, len(shares), block.units))
+    frames = np.zeros((n_modules, len(shares), units))
     frames[:, shared, np.arange(len(shared))] = 1.0
-    units = block.units - len(shared)
-    if not units:
-        return frames, 0
-    part, steps = frames_with_mean_projector(shares[split], units, n_modules, rng)
+    rest = units - len(shared)
+    if not rest:
+        return frames, 0, True
+    steps, part = 0, None
+    if budget is not None and rest > 1:
+        part, steps = _split_frames(shares[split], rest, n_modules, rng, budget)
+    exact = part is not None
+    if part is None:
+        part, more, exact = frames_with_mean_projector(shares[split], rest, n_modules, rng)
+        steps += more
     frames[:, split, len(shared) :] = part
-    return frames, steps
+    return frames, steps, exact
+
+
+def _split_frames(
+    shares: Array, units: int, n_modules: int, rng: np.random.Generator, budget: Iterator[int]
+) -> tuple[Array | None, int]:
+    """Frames in two parts, where a cut holds with equality: Newton's equations are singular there."""
+    n_iter = 0
+    for cut in cuts_at(shares, n_modules, units, -BINDING):
+        held = float(shares[cut.mask].sum())
+        if not 0 < cut.units < units or abs(held - cut.units) > BINDING or next(budget, None) is None:
+            continue
+        frames = np.zeros((n_modules, len(shares), units))
+        parts = (
+            (cut.mask, cut.units, slice(cut.units)),
+            (~cut.mask, units - cut.units, slice(cut.units, None)),
+        )
+        for axes, count, columns in parts:
+            values = _with_sum(shares[axes], count)
+            frames[:, axes, columns], steps, exact = _block_frames(values, count, n_modules, rng, budget)
+            n_iter += steps
+            if not exact:
+                break
+        else:
+            return frames, n_iter
+    return None, n_iter
+
+
+def _with_sum(shares: Array, units: int) -> Array:
+    """Shares moved by round-off, those near 0 and 1 to these, so that they sum to the units."""
+    shares = np.where(shares < BINDING, 0.0, np.where(shares > 1.0 - BINDING, 1.0, shares))
+    between = (shares > 0.0) & (shares < 1.0)
+    moved = np.clip(shares + (units - shares.sum()) / max(1, between.sum()), 0.0, 1.0)
+    return np.where(between, moved, shares)
 
 
 def _pair(shares: Array) -> Array:
@@ -99,7 +150,7 @@ def _pair(shares: Array) -> Array:
 
 def frames_with_mean_projector(
     shares: Array, units: int, n_modules: int, rng: np.random.Generator
-) -> tuple[Array, int]:
+) -> tuple[Array, int, bool]:
     """Orthonormal frames (M, K, h) whose mean projector is diag(shares), 0 < shares < 1.
 
     Not every target has such frames. Then the frames that come back are orthonormal, but their mean
@@ -110,21 +161,24 @@ def frames_with_mean_projector(
     frames : ndarray of shape (M, K, h)
     n_iter : int
         Newton steps taken.
+    exact : bool
+        Whether the mean projector is the target.
     """
     n_axes = len(shares)
     if units > n_axes - units:
         # Orthogonal complements: fewer unknowns, and the equations stay independent.
-        others, n_iter = frames_with_mean_projector(1.0 - shares, n_axes - units, n_modules, rng)
-        return np.linalg.qr(others, mode="complete")[0][:, :, n_axes - units :], n_iter
+        target = 1.0 - shares, n_axes - units
+        others, n_iter, exact = frames_with_mean_projector(*target, n_modules, rng)
+        return np.linalg.qr(others, mode="complete")[0][:, :, n_axes - units :], n_iter, exact
     # Random frames whose mean projector is roughly the target.
     gaussian = rng.standard_normal((n_modules, n_axes, units))
     frames = np.linalg.qr(gaussian * np.sqrt(shares / (1.0 - shares))[:, None])[0]
     if n_axes > n_modules * units:
-        return frames, 0  # the target has more axes than M*h directions can span
+        return frames, 0, False  # the target has more axes than M*h directions can span
     return _newton(frames, np.sqrt(n_modules * shares)[:, None])
 
 
-def _newton(frames: Array, root: Array) -> tuple[Array, int]:
+def _newton(frames: Array, root: Array) -> tuple[Array, int, bool]:
     """Newton steps on U, from the U nearest to the given frames; ``root`` is T^(1/2)."""
     n_modules, target = len(frames), root**2
     frames, error = _measure(_side_by_side(frames) / root, root, n_modules)
@@ -152,7 +206,7 @@ def _newton(frames: Array, root: Array) -> tuple[Array, int]:
             break
         frames, error = new_frames, new_error
         history.append(error)
-    return np.linalg.qr(frames)[0], len(history) - 1
+    return np.linalg.qr(frames)[0], len(history) - 1, error <= TOLERANCE
 
 
 def _measure(rows: Array, root: Array, n_modules: int) -> tuple[Array, float]:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from modae.core.allocation import Allocation, allocate, lower_bound
-from modae.core.attainability import is_unattainable
+from modae.core.cuts import allocate_with_cuts
 from modae.core.frames import canonical
 from modae.utils.arrays import Array
 
@@ -104,7 +104,7 @@ def linear_gradient(
     return slope @ encoders.mT, decoders.mT @ slope
 
 
-ATTAINED, NOT_ATTAINABLE, UNDECIDED = "attained", "not attainable", "undecided"
+ATTAINED, UNDECIDED = "attained", "undecided"
 
 #: A gap below this fraction of the variance counts as closed.
 CLOSED = 1e-9
@@ -124,6 +124,9 @@ class Problem:
         How far an inexact spectrum may be off, see :class:`modae.data.spectrum.Spectrum`.
     closed : float
         A gap below this fraction of the variance counts as closed.
+    with_cuts : bool
+        Whether the allocation keeps every inequality that is known, see :mod:`modae.core.cuts`. That
+        takes time, and changes nothing on smooth spectra.
     """
 
     eigenvalues: Array
@@ -134,11 +137,24 @@ class Problem:
     hidden: float = 0.0
     slack: float = 0.0
     closed: float = CLOSED
+    with_cuts: bool = False
 
     @cached_property
     def allocation(self) -> Allocation:
         """The ideal allocation of the principal axes to modules."""
-        return allocate(self.eigenvalues, self.n_modules, self.n_components, self.diversity)
+        allocation = allocate(self.eigenvalues, self.n_modules, self.n_components, self.diversity)
+        if not self.with_cuts:
+            return allocation
+        return allocate_with_cuts(allocation, self.eigenvalues, self.n_modules, self.diversity)
+
+    @cached_property
+    def strengthened(self) -> Problem:
+        """The same problem with cuts, where these can matter: elsewhere the bound is exact without."""
+        exact = self.n_modules < 3 or self.n_components == 1 or self.diversity in (0.0, 1.0)
+        rank = int(np.count_nonzero(self.eigenvalues))
+        if exact or self.with_cuts or not self.is_exact or rank <= self.n_components:
+            return self
+        return replace(self, eigenvalues=self.eigenvalues[:rank], with_cuts=True)
 
     @property
     def is_exact(self) -> bool:
@@ -146,15 +162,10 @@ class Problem:
         return self.hidden == 0.0 and self.slack <= 0.1 * self.closed * self.total_variance
 
     @cached_property
-    def is_unattainable(self) -> bool:
-        """Whether it is proven that no modules have the ideal allocation."""
-        return self.is_exact and is_unattainable(self.allocation.shares, self.n_modules)
-
-    @cached_property
     def ideal_loss(self) -> float:
         """Loss of modules that have the ideal allocation: what a solver aims at."""
-        shares = self.allocation.shares
-        return lower_bound(self.eigenvalues, shares, self.diversity, self.total_variance)
+        shares, surplus = self.allocation.shares, self.allocation.surplus
+        return lower_bound(self.eigenvalues, shares, self.diversity, self.total_variance) - surplus
 
     @cached_property
     def lower_bound(self) -> float:
@@ -213,8 +224,8 @@ class Solution:
         No modules have a smaller loss.
     gap : float
         ``(loss - lower_bound) / total variance``.
-    attainment : {"attained", "not attainable", "undecided"}
-        Whether the bound is reached, cannot be reached (proven), or neither is known.
+    attainment : {"attained", "undecided"}
+        Whether the bound is reached, so that these modules are proven to be the best.
     loss_history : ndarray of shape (n_iter + 1,) or shorter
     n_iter : int
     converged : bool
@@ -266,9 +277,8 @@ def conclude(
     encoders[:, :, eigenvalues == 0.0] = 0.0  # axes beyond the rank are arbitrary: encode nothing
     terms = problem.terms(decoders, encoders)
     loss = float(terms.ambiguity_loss(problem.diversity))
-    attainment = ATTAINED
     if problem.gap(loss) > problem.closed:
-        attainment = NOT_ATTAINABLE if problem.is_unattainable else UNDECIDED
+        problem = problem.strengthened
     return Solution(
         decoders=decoders,
         encoders=encoders,
@@ -280,7 +290,7 @@ def conclude(
         diversity_term=float(terms.diversity),
         lower_bound=problem.lower_bound,
         gap=problem.gap(loss),
-        attainment=attainment,
+        attainment=ATTAINED if problem.gap(loss) <= problem.closed else UNDECIDED,
         loss_history=np.array([loss] if loss_history is None else loss_history),
         n_iter=max(n_iter, 1),
         converged=converged,

@@ -1,7 +1,8 @@
 r"""The spectral solver: the global optimum at the cost of one PCA, wherever its lower bound is attained.
 
-spectrum -> allocation -> subspaces -> encoders, each solved exactly or to round-off; where the ideal
-allocation has no modules, L-BFGS on the loss itself goes the rest of the way.
+spectrum -> allocation -> subspaces -> encoders, each solved exactly or to round-off. Where no modules
+have the allocation, as on plateaus, it is found again under more inequalities (:mod:`modae.core.cuts`);
+where that has no modules either, L-BFGS on the loss itself goes the rest of the way.
 
 For that last step: with the encoders eliminated the loss is a smooth function of the mean projector,
 :math:`E=\mathrm{tr}\,\Sigma-\mathrm{tr}(\Sigma f(\bar P))`. Any full-rank :math:`W_i=Q_iR_i` names the
@@ -16,9 +17,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
+from modae.core.allocation import PEEL
 from modae.core.frames import best_encoders, mean_projector, module_subspaces
 from modae.core.objective import CLOSED, Problem, Solution, conclude
 from modae.utils.arrays import Array
+
+#: Shares that differ by less belong to one plateau of the spectrum.
+TIED = 1e-9
 
 #: Size of the random step aside before the second descent; frames have entries of size 1.
 NOISE = 1e-2
@@ -42,17 +47,28 @@ def solve_spectral(
     Examples
     --------
     >>> import numpy as np
-    >>> from modae.core.objective import Problem
+    >>> from modae.core.allocation import PEEL
+    from modae.core.objective import Problem
     >>> from modae.core.spectral import solve_spectral
     >>> problem = Problem(np.array([4.0, 2.0, 1.0]), 7.0, 3, 1, 0.8)
     >>> solution = solve_spectral(problem, np.random.default_rng(0))
     >>> solution.attainment, solution.shares.round(3).tolist()
     ('attained', [0.543, 0.311, 0.146])
     """
+    if has_plateau(problem.allocation.shares):
+        problem = problem.strengthened  # Newton would take long to find that there is nothing to find
     frames, n_iter = module_subspaces(problem.allocation, problem.n_modules, rng)
     converged = True
     encoders = best_encoders(frames, problem.diversity)
     history = [problem.loss(frames, encoders)]  # measured, and not taken from the bound
+    if problem.distance(history[-1]) > tol and problem.strengthened.allocation.has_cuts:
+        problem = problem.strengthened
+        strong, steps = module_subspaces(problem.allocation, problem.n_modules, rng)
+        n_iter += steps
+        strong_encoders = best_encoders(strong, problem.diversity)
+        if (loss := problem.loss(strong, strong_encoders)) < history[-1]:
+            frames, encoders = strong, strong_encoders
+            history.append(loss)
     # Axes that no module uses stay unused in a descent: the second time noise sets them free.
     for noise in (0.0, NOISE) if 0.0 < problem.diversity < 1.0 else ():
         if problem.distance(history[-1]) <= tol:
@@ -75,6 +91,12 @@ def solve_spectral(
         converged=converged,
         loss_history=history,
     )
+
+
+def has_plateau(shares: Array) -> bool:
+    """Whether two axes in a row have the same share, which is neither 0 nor 1."""
+    split = shares[(shares > PEEL) & (shares < 1.0 - PEEL)]
+    return bool((np.abs(np.diff(split)) < TIED).any())
 
 
 def polish(

@@ -111,12 +111,10 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         No set of modules of this size has a smaller loss on these data.
     optimality_gap_ : float
         ``(loss_ - lower_bound_) / total_variance_``, 0 for data without variance.
-    attainment_ : {"attained", "not attainable", "undecided"}
-        Whether the bound is reached to 1e-9 of the variance (1e-5 in float32); whether it is proven
-        that no modules reach it, so that a gap remains at the optimum; or neither.
+    attainment_ : {"attained", "undecided"}
+        Whether the bound is reached to 1e-9 of the variance (1e-5 in float32).
     certified_ : bool
-        True if the bound is attained; or if it is proven not to be attainable and the search of the
-        default solver for the best loss above it came to its end.
+        True if the bound is attained: it is proven that no modules of this size are better.
     explained_variance_ratio_ : ndarray of shape (n_modules,)
         Of each module alone: 1 - (its reconstruction error) / (total variance). It can be negative
         at high diversity, where single modules overshoot so that their mean is right.

@@ -3,7 +3,7 @@
 Sizes: D features, T targets, M modules, H components, K principal axes, N rows.
 """
 
-from modae.core.objective import ATTAINED, NOT_ATTAINABLE, UNDECIDED, Solution
+from modae.core.objective import ATTAINED, UNDECIDED, Solution
 from modae.data.moments import Moments
 from modae.data.spectrum import KeptRows, Spectrum
 from modae.data.summary import DataSummary
@@ -59,7 +59,7 @@ RECORDS: dict[type, dict[str, Rule]] = {
         "diversity_term": number(),
         "lower_bound": number(0.0),
         "gap": number(),
-        "attainment": choice(ATTAINED, NOT_ATTAINABLE, UNDECIDED),
+        "attainment": choice(ATTAINED, UNDECIDED),
         "loss_history": numbers(None),
         "n_iter": count(),
         "converged": rules.flag,

@@ -53,7 +53,6 @@ def optimality(model: Any) -> str:
     """How close to its bound a model is, and what is known of the rest."""
     known = {
         "attained": "the bound is attained",
-        "not attainable": "the bound is proven to be out of reach",
         "undecided": "whether the bound can be reached is not known",
     }
     return f"{closeness(model)}: {known[model.attainment_]}"

@@ -92,10 +92,10 @@ class LinearModularRegressor(CertifiedModules, MultiOutputMixin, RegressorMixin,
         No set of modules of this size has a smaller ``objective_`` on these data.
     optimality_gap_ : float
         ``(objective_ - lower_bound_) / total_variance_``, 0 for targets without variance.
-    attainment_ : {"attained", "not attainable", "undecided"}
-        Whether the bound is reached, is proven to be out of reach, or neither.
+    attainment_ : {"attained", "undecided"}
+        Whether the bound is reached.
     certified_ : bool
-        True if it is attained, or proven out of reach and the search above it came to its end.
+        True if it is: it is proven that no modules of this size are better.
     n_iter_ : int
     n_components_ : int
         Rank of each module.

@@ -38,7 +38,6 @@ from modae.utils.text import bounded_loss, counted, format_number, percent
 
 PROOFS = {
     "attained": "no modules of this size can be better",
-    "not attainable": "it is proven that no modules reach the bound",
     "undecided": "whether better modules exist is not decided",
 }
 

@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import LinearConstraint, minimize
+
+from modae.core.allocation import allocate, lower_bound
+from modae.core.cuts import allocate_with_cuts, shell_cuts
+from modae.core.frames import best_encoders, mean_projector, module_subspaces
+from modae.core.inequalities import cuts_at
+from modae.core.objective import ATTAINED, UNDECIDED, Problem
+from modae.core.spectral import polish, solve_spectral
+from oracles import random_frames
+from strategies import metamorphic, seeds
+
+
+def plateau(n_equal, n_more=0, level=0.01):
+    values = np.concatenate([np.ones(n_equal), np.full(n_more, level)])
+    return values / values.sum()
+
+
+def with_cuts(w, M, H, lam):
+    return allocate_with_cuts(allocate(w, M, H, lam), w, M, lam)
+
+
+def generic_bound(w, M, H, lam, cuts):
+    """The same allocation by a general solver, given the cuts."""
+    n_axes = len(w)
+    steps = np.eye(n_axes - 1, n_axes) - np.eye(n_axes - 1, n_axes, 1)
+    constraints = [LinearConstraint(np.ones(n_axes), H, H), LinearConstraint(steps, 0.0, np.inf)]
+    constraints += [LinearConstraint(cut.mask.astype(float), -np.inf, cut.units) for cut in cuts]
+    result = minimize(
+        lambda p: lower_bound(w, p, lam, w.sum()),
+        allocate(w, M, H, lam).shares,
+        jac=lambda p: -(1.0 - lam) * w / (1.0 - lam + lam * p) ** 2,
+        bounds=[(0.0, 1.0)] * n_axes,
+        constraints=constraints,
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 500},
+    )
+    return result.fun
+
+
+@pytest.mark.parametrize(
+    ("M", "H", "w"),
+    [
+        (3, 2, plateau(5)),
+        (4, 2, plateau(7)),
+        (3, 4, plateau(5, 7)),
+        (5, 3, plateau(14)),
+        (3, 3, plateau(7, 2)),
+    ],
+)
+@pytest.mark.parametrize("lam", [0.3, 0.5, 0.9])
+def test_a_general_solver_finds_the_same_bound(M, H, w, lam):
+    found = with_cuts(w, M, H, lam)
+    assert found.has_cuts
+    shares = found.shares
+    cuts = shell_cuts(len(w), M, H) + list(cuts_at(shares, M, H, -1e-7))
+    bound = lower_bound(w, shares, lam, w.sum()) - found.surplus
+    assert bound == pytest.approx(generic_bound(w, M, H, lam, cuts), abs=1e-7)
+    assert found.surplus == pytest.approx(0.0, abs=1e-11)
+
+
+@pytest.mark.parametrize("lam", [0.1, 0.5, 0.9])
+def test_smooth_spectra_keep_their_allocation(lam):
+    w = 0.8 ** np.arange(12)
+    before = allocate(w, 4, 3, lam)
+    assert allocate_with_cuts(before, w, 4, lam) is before
+
+
+@settings(metamorphic, max_examples=40)
+@given(seeds, st.integers(3, 6), st.integers(2, 4), st.sampled_from([0.1, 0.5, 0.9]), st.data())
+def test_no_modules_are_below_the_bound(seed, M, H, lam, data):
+    rng = np.random.default_rng(seed)
+    n_equal = data.draw(st.integers(H + 1, M * H))
+    w = plateau(n_equal, data.draw(st.integers(0, M * H - n_equal)), 0.3)
+    problem = Problem(w, 1.0, M, H, lam)
+    solution = solve_spectral(problem, rng)
+    assert solution.lower_bound >= problem.lower_bound - 1e-12
+    frames = polish(random_frames(M, len(w), H, rng), w, lam, 300)[0]
+    found = problem.loss(frames, best_encoders(frames, lam))
+    assert solution.lower_bound <= found + 1e-12
+    if solution.attainment == ATTAINED:
+        assert solution.loss <= found + 1e-9
+
+
+@settings(metamorphic, max_examples=60)
+@given(seeds, st.integers(3, 6), st.integers(1, 4), st.integers(1, 8))
+def test_every_lifted_inequality_holds_for_actual_projectors(seed, M, H, more):
+    """Cuts that were found at other shares, with zeros and ones among them."""
+    rng = np.random.default_rng(seed)
+    n_axes = H + more
+    shares = np.linalg.eigvalsh(mean_projector(random_frames(M, n_axes, H, rng)))[::-1]
+    elsewhere = np.clip(allocate(plateau(H, more, rng.uniform(0.1, 1.0)), M, H, 0.6).shares, 0.0, 1.0)
+    for cut in [*cuts_at(elsewhere, M, H, -np.inf), *shell_cuts(n_axes, M, H)]:
+        if n_axes <= M * H and n_axes <= M * more:
+            assert shares[cut.mask].sum() <= cut.units + 1e-9
+
+
+def test_modules_split_where_a_cut_holds_with_equality():
+    w = plateau(5)
+    found = with_cuts(w, 3, 2, 0.5)
+    frames, _ = module_subspaces(found, 3, np.random.default_rng(0))
+    np.testing.assert_allclose(mean_projector(frames), np.diag([1 / 2] * 2 + [1 / 3] * 3), atol=1e-7)
+    for V in frames:
+        np.testing.assert_allclose((V @ V.T)[:2, 2:], 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("M", "H", "n_axes"), [(8, 4, 29), (3, 3, 8)])
+@pytest.mark.parametrize("decay", [1.0, 1.0 - 1e-9, 0.999])
+def test_nearly_flat_spectra_are_certified_or_say_that_they_are_not(M, H, n_axes, decay):
+    w = decay ** np.arange(n_axes)
+    problem = Problem(w / w.sum(), 1.0, M, H, 0.1)
+    solution = solve_spectral(problem, np.random.default_rng(0))
+    starts = (random_frames(M, n_axes, H, np.random.default_rng(seed)) for seed in range(4))
+    polished = [polish(frames, problem.eigenvalues, 0.1)[0] for frames in starts]
+    best = min(problem.loss(frames, best_encoders(frames, 0.1)) for frames in polished)
+    assert solution.loss <= best + 1e-9
+    assert solution.lower_bound <= best + 1e-12
+    assert solution.attainment == ATTAINED
+
+
+def test_large_plateaus_do_not_take_long():
+    problem = Problem(np.full(239, 1 / 239), 1.0, 20, 12, 0.5)
+    assert solve_spectral(problem, np.random.default_rng(0)).attainment == ATTAINED
+
+
+def test_what_no_known_inequality_decides_is_undecided():
+    # Four modules in eleven equal axes: the mean projector 4/11 I is known to be impossible (Kruglyak et
+    # al., sums of four projections), but the inequality that says so is not in the subfamily.
+    problem = Problem(plateau(11), 1.0, 4, 4, 0.1)
+    solution = solve_spectral(problem, np.random.default_rng(0))
+    assert solution.attainment == UNDECIDED
+    assert 0.0 < solution.gap < 1e-3
