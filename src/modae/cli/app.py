@@ -155,6 +155,9 @@ def fit(
     ),
     no_header: NoHeader = False,
     no_check: bool = Option(False, "--no-check", help="Do not cross-validate."),
+    no_fingerprint: bool = Option(
+        False, "--no-fingerprint", help="Do not let the model tell its training rows from new ones."
+    ),
     seed: Seed = 0,
     jobs: Jobs = None,
 ) -> None:

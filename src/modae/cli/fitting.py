@@ -90,6 +90,8 @@ def fit_command(options: Any, talk: Talk) -> None:
     notes = {name: talk.data[name] for name in KEPT if name in talk.data} | {"impute": options.impute}
     if found.y is not None:
         notes |= {"target": options.target, "task": "classify" if found.classify else "regress"}
+    if found.seen is not None:
+        notes |= {"fingerprint": True, "seen": found.seen.notes()}
     setattr(pipeline, NOTES, notes)
     save(pipeline, options.out)
     say_saved(describe(options.out), model, found, options, talk)

@@ -10,6 +10,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 
 from modae.cli.console import Talk, UserError, one_line, refuse_if, say_modules, say_scores, size
+from modae.cli.seen_rows import SeenRows
 from modae.cli.tables import check_is_file, check_output, find_target, open_table, refuse_strings
 from modae.cli.training_data import CATEGORIES, TrainingData, as_labels, missing_targets
 from modae.data.validation import take_rows
@@ -17,7 +18,10 @@ from modae.ensembles.parts import take_apart
 from modae.files.api import describe, load
 from modae.files.objects import NOTES
 from modae.sources.source import ColumnSelection, Source
-from modae.utils.text import counted, listed
+from modae.utils.text import counted, listed, percent
+
+#: A part of the rows below this that the model was fitted to may be chance: equal rows, or equal hashes.
+MOSTLY_NEW = 0.01
 
 #: What to do with a checkpoint.
 GO_ON = "call modae.fit_stream with the same source and checkpoint, in Python."
@@ -51,6 +55,7 @@ class ModelFile:
         notes = getattr(self.estimator, NOTES, {})
         self.notes: dict[str, Any] = notes if isinstance(notes, dict) else {}
         self.target: str | None = self.notes.get("target")
+        self.seen = SeenRows.of(self.notes.get("seen"))
         self.fills = bool(self.notes.get("impute", isinstance(self.first, ColumnTransformer)))
         classes = getattr(self.parts.last, "classes_", None)
         self.has_string_classes = classes is not None and classes.dtype.kind in "OU"
@@ -155,6 +160,9 @@ def info_command(options: Any, talk: Talk) -> None:
     talk.say("written by", f"modae {told['modae']}, {libraries}.")
     rows = "yes: share it as you would share them" if told["holds_rows"] else "none"
     talk.say("rows in it", f"{rows}.")
+    known = bool(summary.get("notes", {}).get("fingerprint"))
+    what = "yes: it knows its training rows when it sees them, and cannot list them" if known else "none"
+    talk.say("fingerprint", f"{what}.", fingerprint=known)
 
 
 def say_table(summary: dict[str, Any], talk: Talk) -> None:
@@ -193,7 +201,11 @@ def report_command(options: Any, talk: Talk) -> None:
     columns, notes = model.columns_in(table, target=target, hint="; --target says which is the target")
     with talk.stage(f"Reading {table.origin}") as advance:
         remedy = "fill it, or fit the model again with --impute"
-        found = TrainingData(table, columns, model.fills, advance, remedy)
+        look = None if model.seen is None else model.seen.look_for
+        found = TrainingData(table, columns, model.fills, advance, remedy, look)
+    is_new = model.seen is not None and model.seen.part < MOSTLY_NEW
+    if model.seen is not None and MOSTLY_NEW <= model.seen.part < 1.0 - MOSTLY_NEW:
+        notes.append(f"{percent(model.seen.part)} of the rows were in the training data.")
     X, y = model.framed(found.sample.rows), None
     if found.y is not None:
         y = found.y[found.sample.places]
@@ -210,6 +222,7 @@ def report_command(options: Any, talk: Talk) -> None:
             y,
             title=options.title or f"{Path(options.model).name} on {Path(table.origin).name}",
             image_shape=shape,
+            rows="new" if is_new else "training",
             n_samples=options.rows,
             n_jobs=options.jobs,
             random_state=options.seed,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from modae.cli.console import Talk, refuse_if
-from modae.cli.models import ModelFile
+from modae.cli.models import MOSTLY_NEW, ModelFile
 from modae.cli.tables import check_output, open_output, open_table, read_rows
 from modae.cli.training_data import count_missing, missing_targets
 from modae.utils.text import counted, percent
@@ -38,6 +38,8 @@ def apply_command(options: Any, talk: Talk) -> None:
             for name, known in model.categories.items():
                 values = batch.rows[name]
                 unseen[name] += int((values.notna() & ~values.isin(known)).sum())
+            if predicts and model.seen is not None:
+                model.seen.look_for(batch.rows)
             X = model.parts.prepare(model.framed(batch.rows))
             answers = predictions(model, X) if predicts else features(model.parts.extractor, X)
             names = list(answers)
@@ -93,12 +95,24 @@ def say_right(model: ModelFile, true: np.ndarray, told: np.ndarray, talk: Talk) 
         return
     if hasattr(model.parts.last, "classes_"):
         right = float(np.mean(right_labels(true, told)))
-        text = f"{percent(right)} of {len(true):,} rows are right: the table has {model.target!r} too."
-        talk.say("accuracy", text, accuracy=right)
+        text = f"{percent(right)} of {len(true):,} rows are right: the table has {model.target!r} too"
+        talk.say("accuracy", f"{text}{which_rows(model, talk)}.", accuracy=right)
     elif not isinstance(true[0], str):
         error = float(np.sqrt(np.mean((true.astype(np.float64) - told) ** 2)))
-        text = f"off by {error:.4g} (root mean square): the table has {model.target!r} too."
-        talk.say("error", text, root_mean_square_error=error)
+        text = f"off by {error:.4g} (root mean square): the table has {model.target!r} too"
+        talk.say("error", f"{text}{which_rows(model, talk)}.", root_mean_square_error=error)
+
+
+def which_rows(model: ModelFile, talk: Talk) -> str:
+    """Whether the rows are new to the model, as far as it knows."""
+    if model.seen is None:
+        return ""
+    talk.data["training_rows"] = model.seen.part
+    if model.seen.part < MOSTLY_NEW:
+        return ", and these rows are new to the model"
+    if model.seen.part > 1.0 - MOSTLY_NEW:
+        return ". But the model was fitted to these rows: on new ones it will be right less often"
+    return f". But it was fitted to {percent(model.seen.part)} of these rows"
 
 
 def right_labels(true: np.ndarray, told: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from modae.cli.console import Talk, UserError, refuse_if
+from modae.cli.seen_rows import SeenRows
 from modae.cli.tables import find_target, number_names, open_table, place_of, read_rows, refuse_strings
 from modae.data.validation import take_rows
 from modae.ensembles.votes import stratified
@@ -93,7 +94,8 @@ class TrainingData:
     ``scaler`` has the means and deviations of the columns of numbers (missing values left out),
     ``categories`` the strings of each column of strings, ``y`` the targets of all rows, ``steps`` what
     happens to rows before they reach the modules, ``notes`` are remarks for the user. Missing values are
-    refused, with the remedy, unless they will be filled.
+    refused, with the remedy, unless they will be filled. ``look`` is called with all rows as they were
+    read.
     """
 
     def __init__(
@@ -103,6 +105,7 @@ class TrainingData:
         fills: bool,
         advance: Callable[[int], None] = lambda rows: None,
         remedy: str = "fill it, or use --impute",
+        look: Callable[[Any], None] | None = None,
     ) -> None:
         self.table, self.columns, self.sample = table, columns, Sample(IN_MEMORY)
         self.scaler = StandardScaler(with_mean=not issparse(table.matrix))
@@ -110,6 +113,7 @@ class TrainingData:
         strings = [name for name in columns.features or () if name in columns.strings]
         self.categories: dict[str, set[str]] = {name: set() for name in strings}
         self.steps: list[tuple[str, Any]] = []
+        self.seen: SeenRows | None = None
         self.notes: list[str] = []
         for batch in read_rows(table, columns):
             rows, n_rows = batch.rows, batch.rows.shape[0]
@@ -124,6 +128,8 @@ class TrainingData:
                 with np.errstate(invalid="ignore", over="ignore"):  # looked at when all rows were read
                     self.scaler.partial_fit(numbers)
             targets.append(batch.target)
+            if look is not None:
+                look(rows)
             self.sample.add(rows, self.n_rows)
             self.n_rows += n_rows
             advance(n_rows)
@@ -187,7 +193,10 @@ def read_training_data(options: Any, talk: Talk) -> TrainingData:
     width = table.width - (column is not None) if columns.features is None else len(columns.features)
     refuse_if(not width, f"{table.origin} has no columns to learn from beside the target.")
     with talk.stage(f"Reading {table.origin}") as advance:
-        found = TrainingData(table, columns, options.impute, advance)
+        seen = None if options.no_fingerprint else SeenRows()
+        look = None if seen is None else seen.add
+        found = TrainingData(table, columns, options.impute, advance, look=look)
+        found.seen = seen
     if target is not None:
         set_target(found, target, options.task)
     refuse_if(found.n_rows < 2, f"{table.origin} has one row: there is nothing to learn from it.")

@@ -230,6 +230,8 @@ def summary_of(model: Any) -> dict[str, Any]:
     first, last = steps[0][1], steps[-1][1]
     names, classes = getattr(first, "feature_names_in_", None), getattr(last, "classes_", None)
     fitted, notes = _is_fitted(last), getattr(model, NOTES, {})
+    if isinstance(notes, dict):  # what is made of several things is no summary
+        notes = {name: value for name, value in notes.items() if not isinstance(value, dict)}
     return {
         "steps": [[name, type(step).__name__] for name, step in steps],
         "fitted": fitted,

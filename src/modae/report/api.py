@@ -33,7 +33,7 @@ from modae.report.features import (
 from modae.report.page import render, require_plotly
 from modae.report.subject import Subject
 from modae.utils.atomic import atomic_write
-from modae.utils.parameters import check_count, check_flag
+from modae.utils.parameters import check_choice, check_count, check_flag
 from modae.utils.text import bounded_loss, counted, format_number, percent
 
 PROOFS = {
@@ -84,6 +84,7 @@ def build(
     title: str | None = None,
     diversities: Any = None,
     image_shape: Any = "auto",
+    rows: str = "training",
     n_samples: int = 3000,
     rivals: bool = True,
     n_jobs: int | None = None,
@@ -96,8 +97,9 @@ def build(
     a confusion matrix, and what each module looks at.
 
     Errors are cross-validated on X: the steps, modules and members are fitted again without the rows
-    that they are judged on, so X may be the data that the model was fitted to. All else is about the
-    model as it is.
+    that they are judged on, so X may be the data that the model was fitted to. For new rows
+    (``rows="new"``) the first number is the error of this model on them. All else is about the model as
+    it is.
 
     Parameters
     ----------
@@ -116,6 +118,8 @@ def build(
     image_shape : (int, int), None or "auto", default="auto"
         Height and width, if a row is an image; None if not. "auto" looks whether rows are square and
         neighbouring pixels alike.
+    rows : {"training", "new"}, default="training"
+        Whether the model was fitted to X, or to some of it; if not, its own error on X counts.
     n_samples : int, default=3000
         Most rows to look at, drawn at random. Time grows with it.
     rivals : bool, default=True
@@ -149,6 +153,7 @@ def build(
     check_count("n_samples", n_samples, minimum=3)
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a string or None, got {title!r}.")
+    check_choice("rows", rows, ("training", "new"))
     subject = Subject(
         model, X, y, diversities=diversities, n_samples=int(n_samples), random_state=random_state
     )
@@ -165,8 +170,8 @@ def build(
         {
             "title": "Report on a modular model" if title is None else title,
             "subtitle": f"{task.capitalize()}, {subject.n_rows:,} rows",
-            "summary": summary_text(subject, trials),
-            "numbers": summary_numbers(subject, trials),
+            "summary": summary_text(subject, trials, rows == "new"),
+            "numbers": summary_numbers(subject, trials, rows == "new"),
             "diversities": subject.diversities,
             "start": subject.start,
             "live": live_text(subject, trials),
@@ -198,7 +203,7 @@ def sections(
     return [each for each in found if each is not None]
 
 
-def summary_text(subject: Subject, trials: PathErrors | None) -> list[str]:
+def summary_text(subject: Subject, trials: PathErrors | None, is_new: bool = False) -> list[str]:
     """Sentences on the model, the data, and what came out."""
     extractor, ensemble = subject.parts.extractor, subject.parts.ensemble
     classify = subject.parts.task == "classification"
@@ -230,6 +235,12 @@ def summary_text(subject: Subject, trials: PathErrors | None) -> list[str]:
     else:
         errors = f"The ensemble is off by {both} (root mean square), one member alone by {alone}"
         itself = f"is off by {itself} on"
+    if is_new:
+        return [
+            *sentences,
+            f"This model {itself} these rows, which it was not fitted to. {errors}, cross-validated: "
+            "models like this one, fitted to other rows of this table.",
+        ]
     return [
         *sentences,
         f"{errors}, cross-validated: models like this one, fitted to other rows of this table. The "
@@ -237,9 +248,17 @@ def summary_text(subject: Subject, trials: PathErrors | None) -> list[str]:
     ]
 
 
-def summary_numbers(subject: Subject, trials: PathErrors | None) -> list[dict[str, str]]:
+def summary_numbers(
+    subject: Subject, trials: PathErrors | None, is_new: bool = False
+) -> list[dict[str, str]]:
     """Three numbers: errors against the baselines, or what modules keep and share; the certificate."""
     extractor, numbers = subject.parts.extractor, []
+    if trials is not None and is_new:
+        label = "error of this model on these new rows"
+        text = (
+            f"Models like it, fitted to other rows of this table: {trials.texts_at(subject.start)[0]}."
+        )
+        numbers.append((trials.text(trials.error_of_model), label, text))
     if trials is not None:
         own = trials.ensemble[subject.start]
         label = "error of the vote" if trials.classify else "root mean square error"

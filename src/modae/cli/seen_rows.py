@@ -1,0 +1,86 @@
+"""Which rows a model was fitted to: enough to tell new rows from old ones, too little to read them."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+
+#: Rows that are remembered; of larger tables a part, the same part of every table.
+MOST_ROWS = 20_000
+
+#: Of a Bloom filter: then one row in 2,000 that is new is taken for an old one.
+BITS_FOR_ROW, N_HASHES = 16, 8
+
+
+class SeenRows:
+    """A Bloom filter of hashes of rows. A row counts if its hash is below ``share`` of all hashes."""
+
+    def __init__(self) -> None:
+        self.share, self.looked, self.seen = 1.0, 0, 0
+        self._hashes = np.zeros(0, dtype=np.uint64)
+        self._bits: np.ndarray | None = None
+
+    def add(self, rows: Any) -> None:
+        """Remember these rows."""
+        hashes = row_hashes(rows)
+        self._hashes = np.union1d(self._hashes, hashes[_is_below(hashes, self.share)])
+        while len(self._hashes) > MOST_ROWS:
+            self.share /= 2
+            self._hashes = self._hashes[_is_below(self._hashes, self.share)]
+
+    def look_for(self, rows: Any) -> None:
+        """Count in ``looked`` the rows that could have been remembered, in ``seen`` those that were."""
+        assert self._bits is not None
+        hashes = row_hashes(rows)
+        hashes = hashes[_is_below(hashes, self.share)]
+        self.looked += len(hashes)
+        self.seen += int(self._bits[_places(hashes, len(self._bits))].all(axis=1).sum())
+
+    @property
+    def part(self) -> float:
+        """The part of the rows looked for that the model was fitted to."""
+        return self.seen / self.looked if self.looked else 0.0
+
+    def notes(self) -> dict[str, Any]:
+        """For a model file."""
+        bits = np.zeros(max(64, BITS_FOR_ROW * len(self._hashes)), dtype=bool)
+        bits[_places(self._hashes, len(bits))] = True
+        text = b64encode(np.packbits(bits).tobytes()).decode()
+        return {"share": self.share, "n_bits": len(bits), "bits": text}
+
+    @classmethod
+    def of(cls, notes: Any) -> Self | None:
+        """From a model file; None if it does not tell, or tells nonsense."""
+        try:
+            found = cls()
+            found.share = float(notes["share"])
+            packed = np.frombuffer(b64decode(notes["bits"], validate=True), dtype=np.uint8)
+            found._bits = np.unpackbits(packed)[: int(notes["n_bits"])].astype(bool)
+        except (TypeError, KeyError, ValueError):
+            return None
+        return found if 0.0 < found.share <= 1.0 and len(found._bits) >= 64 else None
+
+
+def row_hashes(rows: Any) -> np.ndarray:
+    """A hash of each row as it was read, whatever the file was; names of columns do not matter."""
+    import pandas as pd
+
+    if not hasattr(rows, "columns"):
+        rows = pd.DataFrame(rows.toarray() if issparse(rows) else np.asarray(rows))
+    numbers = [name for name in rows if pd.api.types.is_numeric_dtype(rows[name])]
+    frame = rows.astype(dict.fromkeys(numbers, np.float64)).replace(-0.0, 0.0)
+    return np.asarray(pd.util.hash_pandas_object(frame, index=False), dtype=np.uint64)
+
+
+def _is_below(hashes: np.ndarray, share: float) -> np.ndarray:
+    return hashes >> np.uint64(32) < np.uint64(share * 2**32)
+
+
+def _places(hashes: np.ndarray, n_bits: int) -> np.ndarray:
+    """The bits of each hash, (n, N_HASHES): from its two halves, as usual."""
+    low, high = hashes & np.uint64(0xFFFFFFFF), hashes >> np.uint64(32) | np.uint64(1)
+    steps = np.arange(N_HASHES, dtype=np.uint64)
+    return (low[:, None] + steps * high[:, None]) % np.uint64(n_bits)
