@@ -12,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from modae import ModularClassifier
+from modae.ensembles.leaderboard import Leaderboard
 from modae.metrics import compare, rivals
 
 X, y = load_iris(return_X_y=True)
@@ -99,3 +100,48 @@ def test_logistic_regression_and_a_frame_with_names():
     frame = pandas.DataFrame(X, columns=list("abcd"))
     names = compare({"logistic": LogisticRegression(max_iter=500)}, frame, y)["name"]
     assert names.tolist() == ["logistic"]
+
+
+def table(own, other, spread):
+    columns = {"name": ["own", "other"], "error": np.array([own, other]), "se": np.zeros(2)}
+    best = min(own, other)
+    columns |= {
+        "difference": columns["error"] - best,
+        "se_difference": (columns["error"] > best) * spread,
+    }
+    columns |= {name: np.ones(2) for name in ("fit_time", "predict_time", "size")}
+    return Leaderboard.of(columns | {"score": 1.0 - columns["error"]})
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "spread", "words"),
+    [
+        (
+            0.1,
+            0.2,
+            0.01,
+            "Worth using: the best of 2 methods by 10.0% ± 1.0%; error 10.0%, other 20.0%.",
+        ),
+        (
+            0.1,
+            0.2,
+            0.06,
+            "About as good as the strongest of 1 other method: error 10.0%, other 20.0% (10.0%",
+        ),
+        (
+            0.2,
+            0.1,
+            0.06,
+            "About as good as the strongest of 1 other method: error 20.0%, other 10.0% (10.0%",
+        ),
+        (
+            0.2,
+            0.1,
+            0.01,
+            "Not the best choice for these data: other errs less by 10.0% ± 1.0%; error 20",
+        ),
+        (0.1, 0.1, 0.0, "About as good as the strongest"),
+    ],
+)
+def test_a_verdict_is_about_the_strongest_of_the_others(own, other, spread, words):
+    assert table(own, other, spread).verdict("own").startswith(words)

@@ -60,6 +60,11 @@ class Talk:
         self.lines.append((label, text))
         self.data.update(data)
 
+    def headline(self, label: str, text: str, **data: Any) -> None:
+        """A line before all others."""
+        self.lines.insert(0, (label, text))
+        self.data.update(data)
+
     def note(self, *texts: str) -> None:
         """Things to know, each said once."""
         for text in texts:

@@ -283,6 +283,7 @@ def tuned(found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> An
     talk.say("chosen", search.summary().removeprefix("Chosen: "), chosen=search.best_params_)
     talk.say("others", "the same folds; chosen by them, so its own error is a little optimistic:")
     talk.say("", indented(others), others=as_rows(others))
+    talk.headline("verdict", others.verdict(CHOSEN), verdict=others.verdict(CHOSEN))
     rival = next(place for place, each in enumerate(others["name"]) if each != CHOSEN)
     best_other = str(others["name"][rival])
     score, other = float(search.best_score_), float(others["score"][rival])

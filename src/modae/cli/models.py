@@ -232,12 +232,14 @@ def report_command(options: Any, talk: Talk) -> None:
     talk.data |= {"model": options.model, "data": table.origin}
     talk.say("read", f"{table.origin}: {found.n_rows:,} rows, with {options.model}.")
     talk.note(*notes)
-    for sentence in facts["summary"][2:]:
+    if facts["verdict"]:
+        talk.headline("verdict", facts["verdict"])
+    for sentence in facts["summary"][3 if facts["verdict"] else 2 :]:
         talk.say("found", sentence)
     for number in facts["numbers"]:
         talk.say("", f"{number['value']} {number['label']}. {number['text']}")
     text = f"{options.out} ({size(n_bytes)}): open it in a browser; it needs no network."
-    told = {name: facts[name] for name in ("numbers", "summary")}
+    told = {name: facts[name] for name in ("numbers", "summary", "verdict")}
     talk.say("written", text, output=options.out, bytes=n_bytes, **told)
 
 

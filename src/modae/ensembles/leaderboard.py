@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from modae.utils.text import percent
+from modae.utils.text import counted, percent
 
 COLUMNS = (
     "name", "score", "error", "se", "difference", "se_difference", "fit_time", "predict_time", "size",
@@ -71,6 +71,22 @@ class Leaderboard(dict[str, np.ndarray]):
             ).rstrip()
             for row in rows
         )
+
+    def verdict(self, own: str) -> str:
+        """Whether the model of this name is worth using, beside the strongest of the others."""
+        names = [str(name) for name in self["name"]]
+        place = names.index(own)
+        other = 0 if place else 1
+        errors = [percent(self["error"][each]) for each in (place, other)]
+        both = f"error {errors[0]}, {names[other]} {errors[1]}"
+        apart, spread = (self[each][max(place, 1)] for each in ("difference", "se_difference"))
+        gap = f"{percent(apart)} ± {percent(spread)}"
+        if abs(apart) <= 2.0 * spread:
+            rest = counted(len(names) - 1, "other method")
+            return f"About as good as the strongest of {rest}: {both} ({gap} apart)."
+        if place == 0:
+            return f"Worth using: the best of {len(names)} methods by {gap}; {both}."
+        return f"Not the best choice for these data: {names[0]} errs less by {gap}; {both}."
 
     def sentences(self, chosen: dict[str, Any]) -> str:
         """What was chosen, and whether modules are better than the same learner on X itself."""

@@ -160,9 +160,10 @@ def build(
     shape = resolved_shape(image_shape, subject)
     check_flag("rivals", rivals)
     trials = run_trials(subject, n_jobs, random_state)
-    found = sections(subject, trials, shape, n_jobs)
+    found, verdict = sections(subject, trials, shape, n_jobs), ""
     if trials is not None and rivals:
-        found.insert(1, rivals_section(subject, n_jobs, random_state))
+        beside, verdict = rivals_section(subject, n_jobs, random_state)
+        found.insert(1, beside)
     task = {"features": "features without labels"}.get(subject.parts.task, subject.parts.task)
     errors = "" if trials is None else "Errors come from cross-validation on these rows. "
     path = "" if len(subject.diversities) == 1 else ", and from its diversity path"
@@ -170,7 +171,8 @@ def build(
         {
             "title": "Report on a modular model" if title is None else title,
             "subtitle": f"{task.capitalize()}, {subject.n_rows:,} rows",
-            "summary": summary_text(subject, trials, rows == "new"),
+            "verdict": verdict,
+            "summary": [*filter(None, [verdict]), *summary_text(subject, trials, rows == "new")],
             "numbers": summary_numbers(subject, trials, rows == "new"),
             "diversities": subject.diversities,
             "start": subject.start,

@@ -232,8 +232,8 @@ def error_section(subject: Subject, trials: PathErrors) -> Section:
     return section("errors", "Errors", text, [columns])
 
 
-def rivals_section(subject: Subject, n_jobs: int | None, seed: int) -> Section:
-    """The model beside other methods, which are trained on the same folds."""
+def rivals_section(subject: Subject, n_jobs: int | None, seed: int) -> tuple[Section, str]:
+    """The model beside other methods, which are trained on the same folds; and a verdict."""
     front, extractor, ensemble = _unfitted(subject.parts)
     classify = subject.parts.task == "classification"
     models = {THIS: make_pipeline(front, ensemble.set_params(extractor=extractor))}
@@ -242,14 +242,8 @@ def rivals_section(subject: Subject, n_jobs: int | None, seed: int) -> Section:
     folds = _folds(subject.labels, classify, seed)
     with catch_warnings(action="ignore"):  # rare classes in the folds of a search, and the like
         table = compare(models, subject.raw, subject.labels, cv=folds, n_jobs=n_jobs)
-    names, place = list(table["name"]), list(table["name"]).index(THIS)
-    best, what = names[0], "share of wrong rows" if classify else "1 - R2"
-    if place:
-        apart, spread = (percent(table[each][place]) for each in ("difference", "se_difference"))
-        verdict = f"{best.capitalize()} is better than this model, by {apart} ± {spread}."
-    else:
-        apart, spread = (percent(table[each][1]) for each in ("difference", "se_difference"))
-        verdict = f"This model is the best of these; {names[1]} is behind by {apart} ± {spread}."
+    names, what = list(table["name"]), "share of wrong rows" if classify else "1 - R2"
+    verdict = table.verdict(THIS)
     text = (
         f"{verdict} Every method was trained on the same folds and judged on the same rows, so that the "
         "difference of two is known better than each error. Forests have 300 trees; the SVM was tuned."
@@ -258,7 +252,7 @@ def rivals_section(subject: Subject, n_jobs: int | None, seed: int) -> Section:
     summary = [f"{verdict} Time of one fit: {times}."] * len(subject.diversities)
     values = [table["error"]] * len(subject.diversities)
     chart = bars(what.capitalize(), names, values, y_label=what, unit="%", summary=summary)
-    return section("rivals", "Beside other methods", text, [chart])
+    return section("rivals", "Beside other methods", text, [chart]), verdict
 
 
 def prediction_section(trials: PathErrors) -> Section:
