@@ -2,7 +2,8 @@
 
 The first has 1,344 problems on smooth spectra and on plateaus, the second 1,000 hard ones: plateaus and
 clusters. For each: the spectral solver's gap to the lower bound; its loss, and the bound, against the
-best that Algorithm 1 from five starts, gradient descent and L-BFGS from random frames find.
+best that other methods find: Algorithm 1 and gradient descent, and L-BFGS on the loss as it is defined,
+from random starts, which shares no code with the library.
 """
 
 from __future__ import annotations
@@ -16,21 +17,23 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
 from benchmarks import spectra
 from modae.core.backfitting import solve_backfitting
-from modae.core.frames import best_encoders
 from modae.core.gradient import solve_gradient
 from modae.core.objective import ATTAINED, UNDECIDED, Problem
-from modae.core.spectral import polish, solve_spectral
+from modae.core.spectral import solve_spectral
 
 MODULES = (1, 2, 3, 4, 5, 10, 20)
 COMPONENTS = (1, 3, 10)
 DIVERSITIES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0)
 HARD_DIVERSITIES = (0.1, 0.3, 0.5, 0.7, 0.9)
 N_HARD = 1_000
-BACKFITTING_RUNS = 5
+BACKFITTING = ((5, 300), (1, 100))
+"""Runs of Algorithm 1, and their epochs, on the first and on the second grid."""
+N_DESCENTS = 2
 
 PROVEN = 1e-8
 """A gap up to this counts as closed, on so large a share of the first and of the second grid."""
@@ -90,18 +93,17 @@ def grid() -> Iterator[Case]:
 
 def examine(case: Case, seed: int = 0) -> Record:
     """Solve one problem in every way."""
-    problem = case.problem
+    problem, (n_runs, n_epochs) = case.problem, BACKFITTING[case.hard]
     with threadpool_limits(1):
         solution = solve_spectral(problem, np.random.default_rng(seed))
-        backfitted = [
-            solve_backfitting(problem, np.random.default_rng(run), tol=1e-13, max_iter=300).loss
-            for run in range(BACKFITTING_RUNS)
-        ]
-        others = [
+        found = min(
+            *(
+                solve_backfitting(problem, np.random.default_rng(run), tol=1e-13, max_iter=n_epochs).loss
+                for run in range(n_runs)
+            ),
             solve_gradient(problem, np.random.default_rng(seed), max_iter=200).loss,
-            _restarted(problem, np.random.default_rng(seed + 1)),
-        ]
-    found = min(*backfitted, *others)
+            *(descended(problem, np.random.default_rng(seed + run)) for run in range(N_DESCENTS)),
+        )
     return Record(
         case,
         loss=solution.loss,
@@ -112,13 +114,30 @@ def examine(case: Case, seed: int = 0) -> Record:
     )
 
 
-def _restarted(problem: Problem, rng: np.random.Generator) -> float:
-    """Loss from random frames, polished where there is something to polish."""
-    shape = (problem.n_modules, len(problem.eigenvalues), problem.n_components)
-    frames = np.linalg.qr(rng.standard_normal(shape))[0]
-    if 0.0 < problem.diversity < 1.0:
-        frames = polish(frames, problem.eigenvalues, problem.diversity, max_iter=200)[0]
-    return problem.loss(frames, best_encoders(frames, problem.diversity))
+def descended(problem: Problem, rng: np.random.Generator, max_iter: int = 500) -> float:
+    """Loss that L-BFGS reaches on decoders and encoders from a random start, by its definition."""
+    M, H, lam = problem.n_modules, problem.n_components, problem.diversity
+    w, identity = problem.eigenvalues, np.eye(len(problem.eigenvalues))
+    beyond = problem.total_variance - w.sum()
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        A, B = flat.reshape(2, M, len(w), H)
+        missed = identity - A @ B.mT
+        mean = missed.mean(axis=0)
+        value = (1.0 - lam) * np.square(missed) @ w / M
+        slope = -2.0 / M * ((1.0 - lam) * missed + lam * mean) * w
+        total = value.sum() + lam * (np.square(mean) @ w).sum()
+        return total, np.concatenate([(slope @ B).ravel(), (slope.mT @ A).ravel()])
+
+    start = np.linalg.qr(rng.standard_normal((M, len(w), H)))[0]
+    result = minimize(
+        loss,
+        np.stack([start, start]).ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": max_iter, "maxcor": 20, "ftol": 1e-16, "gtol": 1e-12},
+    )
+    return float(result.fun + beyond)
 
 
 def examine_all(cases: Iterable[Case], workers: int = 2) -> Iterator[Record]:
@@ -178,9 +197,10 @@ def report(records: list[Record]) -> str:
         "the last three have plateaus. The second has 1,000 random problems on plateaus and clusters: M",
         "in 3..20, H in 2..12, M H up to 120, diversity in {.1, .3, .5, .7, .9}. All figures are",
         "fractions of the variance. *Gap* is loss less lower bound. *Excess* is the loss of the",
-        "spectral solver less the smallest that five runs of Algorithm 1 (300 epochs, or an epoch that",
-        "gains less than 1e-13), gradient descent or L-BFGS from random frames found. *Overshoot* is",
-        "the lower bound less the smallest loss of all: a true bound has none beyond round-off.",
+        "spectral solver less the smallest that any other found: Algorithm 1 (five runs of 300 epochs",
+        "on the first grid, one of 100 on the second), gradient descent, and L-BFGS on decoders and",
+        "encoders, two runs. *Overshoot* is the lower bound less the smallest loss of all: a true",
+        "bound has none beyond round-off.",
         "",
         "| spectrum | gap <= 1e-8 | largest gap | attained | undecided | largest excess "
         "| largest overshoot |",
@@ -232,10 +252,12 @@ def main() -> None:
     """Run the grid, write the page, and fail if a requirement is not met."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fraction", type=float, default=1.0, help="part of the grid to run")
+    parser.add_argument("--only", choices=("first", "second"), help="one of the two grids")
     parser.add_argument("--out", type=Path, help="file for the table, in Markdown")
     options = parser.parse_args()
-    order = list(dict.fromkeys(case.spectrum for case in grid()))
-    records = list(examine_all(sample(list(grid()), options.fraction)))
+    cases = [case for case in grid() if options.only is None or case.hard == (options.only == "second")]
+    order = list(dict.fromkeys(case.spectrum for case in cases))
+    records = list(examine_all(sample(cases, options.fraction)))
     records.sort(key=lambda record: order.index(record.case.spectrum))
     page = report(records)
     print(page)
