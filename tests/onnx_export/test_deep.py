@@ -13,7 +13,7 @@ from modae.deep.networks import ACTIVATIONS
 from modae.onnx.networks import exported
 from onnx_export.parts import CLOSE, assert_same_labels, column_error, digits, outputs_of
 
-SMALL = {"n_modules": 2, "max_epochs": 1, "random_state": 0}
+SMALL = {"n_modules": 2, "max_epochs": 1, "early_stopping": False, "random_state": 0}
 
 
 def images(n_features, n_components):
@@ -81,7 +81,7 @@ def test_an_ensemble_on_deep_codes(tmp_path):
     assert_same_labels(model, outputs_of(model, X, tmp_path)["label"], X)
 
 
-@pytest.mark.parametrize("options", [{}, {"shared_body": True}, {"average": "logit"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"body": "shared"}, {"body": "adapters"}, {"average": "logit"}], ids=str)
 def test_network_classifiers(options, tmp_path):
     X, y = digits()
     words = np.array(list("abcdefghij"))[y]

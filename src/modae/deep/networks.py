@@ -19,11 +19,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from modae.deep.copies import Copies, Factory
+from modae.deep.copies import Copies, Factory, OneForAll
 from modae.deep.loss import check_name
-from modae.utils.parameters import check_count, check_flag
+from modae.utils.parameters import check_choice, check_count
 
 Activation = str | Callable[[], nn.Module]
+
+#: What the modules of a network for regression or classification have in common.
+BODIES = ("separate", "shared", "adapters")
 
 #: Names and what they stand for, with torch's default settings.
 ACTIVATIONS: dict[str, type[nn.Module]] = {
@@ -58,6 +61,8 @@ class ModularAutoencoderNetwork(nn.Module):
     equal_start : bool, default=False
         Start all modules from the same numbers. They then stay equal under any training that treats them
         alike; the default draws each module on its own, from torch's global generator.
+    dropout : float, default=0.0
+        Part of the hidden units that is left out, drawn anew for each row of each module in training.
     encoder, decoder : callable, optional
         A user's own architecture in place of hidden layers: classes or functions, called as
         ``encoder(n_features, n_components)`` and ``decoder(n_components, n_features)``, that return a
@@ -88,6 +93,7 @@ class ModularAutoencoderNetwork(nn.Module):
         hidden_layer_sizes: Sequence[int] = (),
         activation: Activation = "relu",
         equal_start: bool = False,
+        dropout: float = 0.0,
         encoder: Factory | None = None,
         decoder: Factory | None = None,
     ) -> None:
@@ -95,7 +101,7 @@ class ModularAutoencoderNetwork(nn.Module):
         if (encoder is None) != (decoder is None):
             raise ValueError("encoder and decoder must be given both, or none of them.")
         hidden = checked_sizes(hidden_layer_sizes) if encoder is None else ()
-        widths, settings = [n_features, *hidden, n_components], (activation, n_modules, equal_start)
+        widths, settings = [n_features, *hidden, n_components], (activation, n_modules, equal_start, dropout)
         self.encoder = build_members("encoder", encoder, widths, *settings)
         self.decoder = build_members("decoder", decoder, widths[::-1], *settings)
 
@@ -117,20 +123,26 @@ class ModularRegressionNetwork(nn.Module):
     hidden_layer_sizes : tuple of int, default=(64,)
     activation : str or callable, default="relu"
         After each hidden layer, see :func:`make_activation`.
-    shared_body : bool, default=False
-        One body (all hidden layers) for all modules, which then differ only in their top layer.
+    body : {"separate", "shared", "adapters"}, default="separate"
+        What modules have in common: nothing; all hidden layers, so that they differ only in their top
+        layer; or the weights of all hidden layers, which each of them scales, see
+        :class:`AdapterLayer`.
     equal_start : bool, default=False
         Start all modules from the same numbers.
+    dropout : float, default=0.0
+        Part of the hidden units that is left out in training.
     module : callable, optional
         A user's own architecture in place of hidden layers: a class or function, called as
         ``module(n_features, n_outputs)``, that returns a new ``torch.nn.Module``, see
-        :class:`modae.deep.copies.Copies`.
+        :class:`modae.deep.copies.Copies`, and :class:`modae.deep.copies.OneForAll` for a shared body.
+    n_missing : int, default=0
+        Columns after the features which say what is missing.
 
     Examples
     --------
     >>> import torch
     >>> from modae.deep.networks import ModularRegressionNetwork
-    >>> network = ModularRegressionNetwork(4, n_outputs=2, n_modules=3, shared_body=True)
+    >>> network = ModularRegressionNetwork(4, n_outputs=2, n_modules=3, body="adapters")
     >>> tuple(network(torch.zeros(5, 4)).shape)
     (3, 5, 2)
     """
@@ -142,20 +154,22 @@ class ModularRegressionNetwork(nn.Module):
         n_modules: int,
         hidden_layer_sizes: Sequence[int] = (64,),
         activation: Activation = "relu",
-        shared_body: bool = False,
+        body: str = "separate",
         equal_start: bool = False,
+        dropout: float = 0.0,
         module: Factory | None = None,
+        n_missing: int = 0,
     ) -> None:
         super().__init__()
-        check_flag("shared_body", shared_body)
-        if shared_body and module is not None:
-            raise ValueError("shared_body must be False with a module of your own, got True.")
+        check_choice("body", body, BODIES)
         hidden = checked_sizes(hidden_layer_sizes) if module is None else ()
-        widths, n_shared = [n_features, *hidden, n_outputs], len(hidden) if shared_body else 0
+        widths = [n_features + n_missing, *hidden, n_outputs]
+        n_shared = len(hidden) if body == "shared" else 0
         self.body = nn.Sequential()  # without layers it returns what it is given
         for pair in pairwise(widths[: n_shared + 1]):
             self.body.extend([nn.Linear(*pair), make_activation(activation)])
-        settings = activation, n_modules, equal_start
+            self.body.extend([nn.Dropout(dropout)] if dropout else [])
+        settings = activation, n_modules, equal_start, dropout, body
         self.members = build_members("module", module, widths[n_shared:], *settings)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -210,6 +224,50 @@ class MemberLayer(nn.Module):
         return torch.bmm(x, self.weight.transpose(1, 2)).add_(self.bias[:, None])
 
 
+class AdapterLayer(nn.Module):
+    r"""One linear layer for M modules, each of which scales what goes in and what comes out.
+
+    Module i computes :math:`s_i\circ W(r_i\circ h_i)+b_i`, that is, its weights are :math:`W` times the
+    matrix :math:`s_ir_i^T` of rank one (BatchEnsemble: Wen, Tran and Ba, 2020), as in TabM (Gorishniy,
+    Kotelnikov and Babenko, 2025). The scales are 1 at first, but for random signs :math:`r_i` in the
+    layer that reads the rows, by which modules come to differ.
+
+    Parameters
+    ----------
+    n_modules, n_inputs, n_outputs : int
+    random_signs : bool, default=False
+
+    Attributes
+    ----------
+    weight : Parameter of shape (n_outputs, n_inputs)
+    before : Parameter of shape (n_modules, n_inputs)
+    after, bias : Parameter of shape (n_modules, n_outputs)
+
+    Examples
+    --------
+    >>> import torch
+    >>> from modae.deep.networks import AdapterLayer
+    >>> layer = AdapterLayer(5, 3, 2)
+    >>> tuple(layer(torch.zeros(7, 3)).shape), tuple(layer(torch.zeros(5, 7, 3)).shape)
+    ((5, 7, 2), (5, 7, 2))
+    """
+
+    def __init__(
+        self, n_modules: int, n_inputs: int, n_outputs: int, random_signs: bool = False
+    ) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(_start((1, n_outputs, n_inputs), n_inputs, True).detach()[0])
+        self.bias = _start((n_modules, n_outputs), n_inputs, True)
+        signs = torch.empty(n_modules, n_inputs).bernoulli_() * 2.0 - 1.0
+        self.before = nn.Parameter(signs if random_signs else torch.ones(n_modules, n_inputs))
+        self.after = nn.Parameter(torch.ones(n_modules, n_outputs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Rows (n, n_inputs) for all modules, or rows of each (M, n, n_inputs), to (M, n, n_outputs)."""
+        product = functional.linear(x * self.before[:, None], self.weight)
+        return torch.addcmul(self.bias[:, None], product, self.after[:, None])
+
+
 def build_members(
     name: str,
     factory: Factory | None,
@@ -217,6 +275,8 @@ def build_members(
     activation: Activation,
     n_modules: int,
     equal_start: bool,
+    dropout: float,
+    body: str = "separate",
 ) -> nn.Module:
     """All members as one network: layers with an activation between them, or copies of a user's module.
 
@@ -228,8 +288,10 @@ def build_members(
         Makes a user's module, see :class:`modae.deep.copies.Copies`; None for our own layers.
     widths : sequence of int
         Number of inputs, sizes of the hidden layers, number of outputs.
-    activation, n_modules, equal_start
+    activation, n_modules, equal_start, dropout
         See :class:`ModularAutoencoderNetwork`.
+    body : str, default="separate"
+        See :class:`ModularRegressionNetwork`.
 
     Returns
     -------
@@ -238,11 +300,20 @@ def build_members(
         (M, n, n_outputs).
     """
     if factory is not None:
-        return Copies(name, factory, widths[0], widths[-1], n_modules, equal_start)
+        if body == "separate":
+            return Copies(name, factory, widths[0], widths[-1], n_modules, equal_start)
+        scaled = body == "adapters"
+        return OneForAll(name, factory, widths[0], widths[-1], n_modules, scaled, equal_start)
     layers: list[nn.Module] = []
-    for pair in pairwise(widths):
-        layers += [MemberLayer(n_modules, *pair, equal_start), make_activation(activation)]
-    return nn.Sequential(*layers[:-1])
+    for place, pair in enumerate(pairwise(widths[:-1])):
+        if body == "adapters":
+            layers.append(AdapterLayer(n_modules, *pair, random_signs=place == 0 and not equal_start))
+        else:
+            layers.append(MemberLayer(n_modules, *pair, equal_start))
+        layers.append(make_activation(activation))
+        layers += [nn.Dropout(dropout)] if dropout else []
+    make_activation(activation)  # a wrong one is refused also where no hidden layer needs it
+    return nn.Sequential(*layers, MemberLayer(n_modules, *widths[-2:], equal_start))
 
 
 def _start(shape: tuple[int, ...], fan_in: int, equal_start: bool) -> nn.Parameter:

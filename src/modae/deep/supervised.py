@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from copy import copy
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import torch
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils import column_or_1d
+from sklearn.utils.class_weight import compute_sample_weight
 
 from modae.data.rows import Rows
-from modae.data.validation import labels_of, rows_of, targets_of
-from modae.deep.base import DeepModules, Task
+from modae.data.validation import labels_of, rows_of, targets_of, weights_of
+from modae.deep.base import Task
 from modae.deep.loss import AVERAGES
 from modae.deep.model import TrainedModel
+from modae.deep.supervision import SupervisedModules
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_choice
-
-
-@dataclass(eq=False, repr=False)
-class SupervisedModules(DeepModules):
-    """Modules that learn targets y from rows X. Abstract: a subclass says what targets are."""
-
-    n_modules: int = 10
-    diversity: float = 0.5
-    hidden_layer_sizes: Any = (64,)
-    _: KW_ONLY
-    module: Any = None
-    shared_body: bool = False
-
-    def _arguments(self, n_outputs: int) -> dict[str, Any]:
-        return {"n_outputs": n_outputs, "shared_body": self.shared_body, "module": self.module}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -114,7 +102,7 @@ class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModule
 
     reconstruction_error_ = property(lambda self: self._model().terms["members"])
     target_mean_ = property(lambda self: self._model().target_scaling.mean.copy())
-    target_scale_ = property(lambda self: self._model().target_scaling.scale)
+    target_scale_ = property(lambda self: copy(self._model().target_scaling.scale))
 
     def predict(self, X: Any) -> Array:
         """Mean of the predictions of the modules.
@@ -172,6 +160,15 @@ class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModule
             if (values.ndim == 1, n_outputs) != (start.flat, width):
                 raise ValueError(f"y must have its {width} columns of fit, got shape {values.shape}.")
         return values, self._arguments(n_outputs), {"loss": self.loss, "average": "probability"}
+
+    def _validation_targets(self, rows: Rows, y: Any, targets: Any) -> Any:
+        values = targets_of(rows, y, self, copy=False)
+        if values.shape[1:] != targets.shape[1:]:
+            raise ValueError(
+                f"eval_set must have targets as y, of shape (n_samples, *{targets.shape[1:]}), got shape "
+                f"{values.shape}."
+            )
+        return values.reshape(len(values), -1)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -250,10 +247,13 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
     """
 
     average: str = "probability"
+    class_weight: Any = None
 
     member_loss_ = property(lambda self: self._model().terms["members"])
 
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """One epoch over these rows, from where training is now, at a constant learning rate.
 
         Parameters
@@ -263,12 +263,14 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
         y : array-like of shape (n_samples,)
         classes : array-like of shape (n_classes,), optional
             All labels that will ever come, in the first call; by default, those of its y.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each of these rows counts.
 
         Returns
         -------
         self
         """
-        return self._train(X, y, vars(self).get("_fitted"), classes, stream=True)
+        return self._stream(X, y, sample_weight, classes)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest probability.
@@ -356,11 +358,32 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
             raise ValueError(
                 f"classes must be those of the first call, {self.classes_.tolist()}, got {classes!r}."
             )
+        indices = self._indices(labels, "y", "give all of them as `classes` in the first partial_fit")
+        objective = {"loss": "cross_entropy", "average": self.average}
+        return indices, self._arguments(len(self.classes_)), objective
+
+    def _indices(self, labels: np.ndarray, name: str, remedy: str) -> np.ndarray:
+        """The place of each label among the classes."""
         known = np.isin(labels, self.classes_)
         if not known.all():
             raise ValueError(
-                f"y must hold labels that were announced, {self.classes_.tolist()}, got "
-                f"{labels[~known][0]!r}: give all of them as `classes` in the first partial_fit."
+                f"{name} must hold labels that were announced, {self.classes_.tolist()}, got "
+                f"{labels[~known][0]!r}: {remedy}."
             )
-        objective = {"loss": "cross_entropy", "average": self.average}
-        return np.searchsorted(self.classes_, labels), self._arguments(len(self.classes_)), objective
+        return np.searchsorted(self.classes_, labels)
+
+    def _validation_targets(self, rows: Rows, y: Any, targets: Any) -> Any:
+        return self._indices(labels_of(rows, y, self), "eval_set", "leave rows of other classes out")
+
+    def _weights(self, targets: Any, sample_weight: Any, n_rows: int, stream: bool) -> Array | None:
+        weights = sample_weight
+        if self.class_weight is not None:
+            if stream and isinstance(self.class_weight, str):
+                raise ValueError(
+                    f"class_weight must be a dict for partial_fit, got {self.class_weight!r}: the "
+                    "classes of a stream cannot be counted."
+                )
+            of_classes = compute_sample_weight(self.class_weight, self.classes_[targets])
+            given = weights_of(sample_weight, n_rows)
+            weights = of_classes if given is None else given * of_classes
+        return super()._weights(targets, weights, n_rows, stream)
