@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
+from warnings import warn
 
 import numpy as np
+from scipy.sparse import issparse
 
 from modae.data.rows import Rows, on_host
 from modae.data.validation import rows_of
 from modae.deep.base import DeepModules, Task
-from modae.deep.model import TrainedModel
+from modae.deep.model import Data, TrainedModel
+from modae.deep.scaling import Scaling
 from modae.linear.model import resolved_components
 from modae.linear.modules import ModularTransformer
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count
+
+#: Ranges of columns that differ more than this are taken for different units. Pixels differ less.
+MOST_UNLIKE = 1e3
 
 
 @dataclass(eq=False, repr=False)
@@ -222,6 +228,26 @@ class ModularAutoencoder(ModularTransformer, DeepModules):
         n_components = int(resolved_components(self.n_components, rows.shape[1]))
         arguments = {"n_components": n_components, "encoder": self.encoder, "decoder": self.decoder}
         return None, arguments, {"loss": "squared_error", "average": "probability"}
+
+    def _scalings(self, data: Data) -> tuple[Scaling, Scaling | None]:
+        """One scale for all columns, by which the loss keeps its meaning."""
+        ends = data.rows.max(axis=0), data.rows.min(axis=0)
+        largest, least = (np.ravel(end.toarray() if issparse(end) else end) for end in ends)
+        with np.errstate(over="ignore"):
+            ranges = largest.astype(np.float64) - least
+        varying = np.flatnonzero(ranges)
+        if len(varying):
+            wide, narrow = (varying[find(ranges[varying])] for find in (np.argmax, np.argmin))
+            if ranges[wide] > MOST_UNLIKE * ranges[narrow]:
+                warn(
+                    f"X has columns of very different size: column {wide} has a range of "
+                    f"{ranges[wide]:.1e}, column {narrow} one of {ranges[narrow]:.1e}. One scale for all "
+                    "of them leaves the small ones out of the loss: standardise the columns first if "
+                    "their units differ (StandardScaler).",
+                    UserWarning,
+                    stacklevel=4,
+                )
+        return Scaling.of(data.rows, "X", self.normalize), None
 
     def _shape(self) -> tuple[int, ...]:
         return self._model().n_modules, self._model().n_components

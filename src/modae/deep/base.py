@@ -36,9 +36,6 @@ from modae.utils.parameters import (
 #: for those that all networks have, and loss and average, see :func:`modae.deep.loss.modular_loss`.
 Task = tuple[Any, dict[str, Any], dict[str, Any]]
 
-#: Columns that differ more than this in their deviation make an autoencoder one of the largest only.
-MOST_UNLIKE = 1e3
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
@@ -240,10 +237,9 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
                 stacklevel=4,
             )
 
+    @abstractmethod
     def _scalings(self, data: Data) -> tuple[Scaling, Scaling | None]:
         """Of the rows, and of the targets of a regression."""
-        scaling = Scaling.of(data.rows, "X", self.normalize)
-        return scaling, None
 
     def _weights(self, targets: Any, sample_weight: Any, n_rows: int, stream: bool) -> Array | None:
         """How much each row counts, 1 on average over those that do."""

@@ -128,7 +128,7 @@ class SupervisedModules(DeepModules):
         if weights is None:
             return None
         if not weights.any():
-            raise ValueError("sample_weight must not be 0 for all rows: none would be left to learn from.")
+            raise ValueError("sample_weight must not be zero for all rows: there is nothing to learn from.")
         return weights / weights[weights > 0.0].mean()
 
     def _validation_data(self, eval_set: Any, targets: Any) -> Data | None:
