@@ -30,7 +30,11 @@ class TabMClassifier(ClassifierMixin, BaseEstimator):
     """
 
     def __init__(
-        self, n_blocks: int | None = None, d_block: int | None = None, max_epochs: int = 500, seed: int = 0
+        self,
+        n_blocks: int | None = None,
+        d_block: int | None = None,
+        max_epochs: int = 500,
+        seed: int = 0,
     ) -> None:
         self.n_blocks, self.d_block, self.max_epochs, self.seed = n_blocks, d_block, max_epochs, seed
 
@@ -42,7 +46,9 @@ class TabMClassifier(ClassifierMixin, BaseEstimator):
         train, held_out = train_test_split(
             np.arange(len(y)), test_size=0.15, stratify=y, random_state=self.seed
         )
-        noise = 1e-3 * X[train].std(axis=0) * np.random.default_rng(self.seed).normal(size=X[train].shape)
+        noise = (
+            1e-3 * X[train].std(axis=0) * np.random.default_rng(self.seed).normal(size=X[train].shape)
+        )
         n_quantiles = max(min(len(train) // 30, 1000), 10)
         self.inputs_ = QuantileTransformer(
             n_quantiles=n_quantiles, output_distribution="normal", random_state=self.seed

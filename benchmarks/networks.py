@@ -22,7 +22,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.field_data import CLASSIFICATION
-from benchmarks.network_rivals import MLPS, SMALL_TABM, TABM, network_rivals
+from benchmarks.network_rivals import SMALL_TABM, TABM, network_rivals
 from modae.deep import ModularNetworkClassifier
 
 SEED, N_FOLDS = 0, 5
@@ -60,7 +60,10 @@ def run(name: str, method: str, model: Any, options: Any) -> dict[str, Any]:
     loss = float(np.mean(losses)) if losses else None
     result = {"wrong": wrong.tolist(), "log_loss": loss, "seconds": seconds}
     file.write_text(json.dumps(result))
-    print(f"{name:24} {method:32} {100 * wrong.mean():5.1f} % {loss or np.nan:.3f} {seconds:6.1f} s", flush=True)
+    print(
+        f"{name:24} {method:32} {100 * wrong.mean():5.1f} % {loss or np.nan:.3f} {seconds:6.1f} s",
+        flush=True,
+    )
     return result
 
 
@@ -73,7 +76,9 @@ def outcome(ours: list[float], other: list[float]) -> int:
 
 def report(results: dict[str, dict[str, Any]], methods: list[str], base: str, clock: str) -> None:
     """One line for each method, differences from ``base`` on the same sets, and the sets lost to it."""
-    errors = {m: np.array([100 * np.mean(each[m]["wrong"]) for each in results.values()]) for m in methods}
+    errors = {
+        m: np.array([100 * np.mean(each[m]["wrong"]) for each in results.values()]) for m in methods
+    }
     seconds = {m: sum(each[m]["seconds"] for each in results.values()) for m in methods}
     print(f"\n{len(results)} sets; won, tied and lost are those of {base!r}\n")
     print("| | error % | log loss | minus it, points | p | won / tied / lost | time / TabM |")
@@ -88,13 +93,16 @@ def report(results: dict[str, dict[str, Any]], methods: list[str], base: str, cl
             gap = errors[base] - errors[method]
             p = float(wilcoxon(gap).pvalue) if gap.any() else 1.0
             counts = [outcome(each[base]["wrong"], each[method]["wrong"]) for each in results.values()]
-            line += f" {gap.mean():+.2f} | {p:.3f} | {' / '.join(str(counts.count(k)) for k in (1, 0, -1))} |"
+            shown = " / ".join(str(counts.count(k)) for k in (1, 0, -1))
+            line += f" {gap.mean():+.2f} | {p:.3f} | {shown} |"
         print(f"{line} {seconds[method] / seconds[clock]:.2f} |" if clock in methods else f"{line} |")
     print(f"\n| error % | {' | '.join(methods)} |\n|{'---|' * (len(methods) + 1)}")
     for place, name in enumerate(results):
         print(f"| {name} | {' | '.join(f'{errors[m][place]:.1f}' for m in methods)} |")
     for method in methods:
-        lost = [n for n, each in results.items() if outcome(each[base]["wrong"], each[method]["wrong"]) < 0]
+        lost = [
+            n for n, each in results.items() if outcome(each[base]["wrong"], each[method]["wrong"]) < 0
+        ]
         if lost:
             print(f"\n{base} loses to {method} on: {', '.join(lost)}.")
 

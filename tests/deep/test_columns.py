@@ -81,7 +81,12 @@ def test_missing_entries_are_the_mean_and_an_indicator(kind):
 
 def test_missing_entries_go_on_and_into_files(tmp_path):
     rows, _ = with_gaps(X)
-    model = classifier(max_epochs=2).fit(rows, LABELS_OF_X).set_params(max_epochs=4).resume(rows, LABELS_OF_X)
+    model = (
+        classifier(max_epochs=2)
+        .fit(rows, LABELS_OF_X)
+        .set_params(max_epochs=4)
+        .resume(rows, LABELS_OF_X)
+    )
     modae.save(model, tmp_path / "model.modae")
     loaded = modae.load(tmp_path / "model.modae")
     np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))

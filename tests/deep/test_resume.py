@@ -100,7 +100,10 @@ def test_resuming_a_classifier_equals_not_being_interrupted(name, n_epochs):
 
 
 def test_a_second_training_on_all_rows_can_be_interrupted_too():
-    data, options = KINDS["classifier"][1], SUPERVISED["refit"] | {"learning_rate": 0.2, "max_epochs": 40}
+    data, options = (
+        KINDS["classifier"][1],
+        SUPERVISED["refit"] | {"learning_rate": 0.2, "max_epochs": 40},
+    )
     whole = classifier(**options).fit(*data)
     first = classifier(**{**options, "refit": False}).fit(*data)
     assert whole.n_epochs_ == whole.best_epoch_ == first.best_epoch_ > 1

@@ -39,7 +39,9 @@ def test_validation_rows_have_their_share_of_each_class(stopped):
     held_out = stopped.validation_indices_
     assert len(held_out) == round(stopped.validation_fraction * len(X))
     assert len(set(held_out)) == len(held_out)
-    counts, all_counts = (np.bincount(labels, minlength=10) for labels in (LABELS_OF_X[held_out], LABELS_OF_X))
+    counts, all_counts = (
+        np.bincount(labels, minlength=10) for labels in (LABELS_OF_X[held_out], LABELS_OF_X)
+    )
     assert (np.abs(counts - len(held_out) * all_counts / len(X)) < 2.0).all()
 
 
@@ -104,7 +106,7 @@ def test_rows_of_ones_own_that_validate(kind):
         (classifier, STOPS, X, r"eval_set must be a tuple \(X, y\), got ndarray"),
         (classifier, STOPS, (X, LABELS_OF_X + 5), "eval_set must hold labels that were announced"),
         (classifier, STOPS, (X[:, :3], LABELS_OF_X), "features"),
-        (regressor, STOPS, (X, X[:, :2]), "eval_set must have targets as y"),
+        (regressor, STOPS, (X, X[:, :2]), "eval_set must have targets of the shape of y"),
     ],
 )
 def test_validation_rows_that_do_not_fit_are_refused(make, options, eval_set, message):
@@ -118,6 +120,7 @@ def test_refit_trains_on_all_rows_for_the_best_number_of_epochs(stopped):
     np.testing.assert_array_equal(says(again, X), says(plain.fit(X, LABELS_OF_X), X))
     assert again.n_epochs_ == again.best_epoch_ == stopped.best_epoch_
     np.testing.assert_array_equal(again.validation_indices_, stopped.validation_indices_)
+    assert again.partial_fit(X, LABELS_OF_X).n_epochs_ == stopped.best_epoch_ + 1
 
 
 def test_the_ceiling_warns_and_patience_does_not():

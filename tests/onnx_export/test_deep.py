@@ -81,7 +81,9 @@ def test_an_ensemble_on_deep_codes(tmp_path):
     assert_same_labels(model, outputs_of(model, X, tmp_path)["label"], X)
 
 
-@pytest.mark.parametrize("options", [{}, {"body": "shared"}, {"body": "adapters"}, {"average": "logit"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"body": "shared"}, {"body": "adapters"}, {"average": "logit"}], ids=str
+)
 def test_network_classifiers(options, tmp_path):
     X, y = digits()
     words = np.array(list("abcdefghij"))[y]

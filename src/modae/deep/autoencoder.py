@@ -69,16 +69,25 @@ class ModularAutoencoder(ModularTransformer, DeepModules):
         1 to 0.01 geometrically; or ``schedule(epoch, max_epochs)``, with epochs counted from 0.
     weight_decay : float, default=0.0
         Given to the optimiser.
+    max_gradient_norm : float or None, default=None
+        Longer gradients, of all weights together, are shortened to this length.
+    dropout : float, default=0.0
+        Part of the hidden units that is left out in training, drawn anew for each row and module. Your
+        own modules have their own.
     batch_size : int or "all", default=128
     max_epochs : int, default=50
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the rows, stop when their loss has not improved for
-        ``patience`` epochs, and keep the weights of the best epoch.
+        ``patience`` epochs, and keep the weights of the best epoch; a ``ConvergenceWarning`` says if
+        ``max_epochs`` came first. Of fewer than 40 rows none is held out.
     validation_fraction : float, default=0.1
     patience : int, default=10
+    refit : bool, default=False
+        After early stopping, train again on all rows, for as many epochs as were best.
     normalize : bool, default=True
         Centre the rows, and divide them by *one* number, the root mean square deviation of all entries:
-        the geometry of the data stays. All losses are in units of the data in any case.
+        the geometry of the data stays. All losses are in units of the data in any case. A warning says
+        if columns differ 1000-fold in their range: where units differ, standardise them first.
     dtype : {"float32", "float64"}, default="float32"
         Of the computation. What comes out has the precision of X.
     device : {"auto", "cpu", "cuda", "mps"}, default="auto"
@@ -110,6 +119,8 @@ class ModularAutoencoder(ModularTransformer, DeepModules):
         Whole epochs done.
     best_epoch_ : int
         The epoch, from 1, whose weights are used.
+    validation_indices_ : ndarray of int, or None
+        The rows that were held out.
     diversity_ : float
         The diversity of the training, whatever the parameter is now.
     mean_ : ndarray of shape (n_features,)
@@ -241,9 +252,9 @@ class ModularAutoencoder(ModularTransformer, DeepModules):
             if ranges[wide] > MOST_UNLIKE * ranges[narrow]:
                 warn(
                     f"X has columns of very different size: column {wide} has a range of "
-                    f"{ranges[wide]:.1e}, column {narrow} one of {ranges[narrow]:.1e}. One scale for all "
-                    "of them leaves the small ones out of the loss: standardise the columns first if "
-                    "their units differ (StandardScaler).",
+                    f"{ranges[wide]:.1e}, column {narrow} one of {ranges[narrow]:.1e}. One scale for "
+                    "all of them leaves the small ones out of the loss: standardise the columns first "
+                    "if their units differ (StandardScaler).",
                     UserWarning,
                     stacklevel=4,
                 )

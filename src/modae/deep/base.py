@@ -160,13 +160,15 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
         """Train from a fresh start, or go on from a model: for one epoch if the rows are of a stream."""
         self._check_parameters()
         before, fresh = self.__dict__, copy(self)
-        rows, sizes = rows_of(X, fresh, reset=start is None), self.hidden_layer_sizes
+        rows = rows_of(X, fresh, reset=start is None)
         targets, arguments, objective = fresh._task(rows, y, start, classes)
-        flat = targets is not None and targets.ndim == 1
-        data = Data(rows, targets, fresh._weights(targets, sample_weight, rows.shape[0], stream))
-        if targets is not None and targets.dtype.kind == "f":
-            data = data._replace(targets=targets.reshape(len(targets), -1))
+        weights = fresh._weights(targets, sample_weight, rows.shape[0], stream)
         valid = fresh._validation_data(eval_set, targets)
+        flat = targets is not None and targets.ndim == 1
+        if targets is not None and targets.dtype.kind == "f":
+            targets = targets.reshape(len(targets), -1)
+        data = Data(rows, targets, weights)
+        sizes = self.hidden_layer_sizes
         arguments |= {
             "n_features": rows.shape[1],
             "n_modules": int(self.n_modules),
@@ -176,36 +178,13 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
             "equal_start": bool(self.equal_start),
             "dropout": float(self.dropout),
         }
-        if start is None:
-            state = TrainingState(int(check_random_state(self.random_state).randint(2**31 - 1)))
-            scaling, target_scaling = self._scalings(data)
-        else:
-            state, scaling, target_scaling = start.state, start.scaling, start.target_scaling
-            if stream or not self.early_stopping:  # from now on, the last weights are those to use
-                weights = start.kept_weights if stream else state.weights
-                state = replace(state, weights=weights, best_weights=None, best_epoch=state.epoch)
-        if scaling.missing is not None:
-            arguments["n_missing"] = len(scaling.missing)
-        held_out = None if start is None else start.held_out
-        if not self.early_stopping or stream or valid is not None:
-            held_out = None
-        elif held_out is None:
-            held_out = self._rows_held_out(data, state.seed)
-        if start is not None:
-            _check_continues(start, arguments, None if stream else rows.shape[0])
-        model = TrainedModel(
-            kind=self._network_kind,
-            arguments=arguments,
-            objective={"diversity": float(self.diversity), **objective},
-            dtype=self.dtype,
-            device=str(self.device),
-            scaling=scaling,
-            target_scaling=target_scaling,
-            flat=flat,
-            n_rows=None if stream else int(rows.shape[0]),
-            state=state,
-            held_out=held_out,
-        )
+        objective = {"diversity": float(self.diversity), **objective}
+        model = self._untrained(data, arguments, objective, flat, stream, start)
+        if self.early_stopping and not stream and valid is None:
+            held_out = None if start is None else start.held_out
+            held_out = self._rows_held_out(data, model.state.seed) if held_out is None else held_out
+            model = replace(model, held_out=held_out)
+        state = model.state
         until = state.epoch + 1 if stream else int(self.max_epochs)
         n_steps = max(0, until - state.epoch) + 1  # the last one measures all losses
         try:
@@ -220,9 +199,46 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
             if not isinstance(error, OSError):
                 self.__dict__ = before
             raise
-        if held_out is not None or valid is not None:
+        if model.held_out is not None or valid is not None:
             self._warn_if_unfinished()
         return self
+
+    def _untrained(
+        self,
+        data: Data,
+        arguments: dict[str, Any],
+        objective: dict[str, Any],
+        flat: bool,
+        stream: bool,
+        start: TrainedModel | None,
+    ) -> TrainedModel:
+        """The model to train: a new one, or one to go on from."""
+        n_rows = None if stream else int(data.rows.shape[0])
+        if start is None:
+            state = TrainingState(int(check_random_state(self.random_state).randint(2**31 - 1)))
+            scaling, target_scaling = self._scalings(data)
+        else:
+            state, scaling, target_scaling = start.state, start.scaling, start.target_scaling
+            if stream or not self.early_stopping:  # from now on, the last weights are those to use
+                weights = start.kept_weights if stream else state.weights
+                last = {"best_weights": None, "best_epoch": state.epoch, "refit": None}
+                state = replace(state, weights=weights, **last)
+        if scaling.missing is not None:
+            arguments["n_missing"] = len(scaling.missing)
+        if start is not None:
+            _check_continues(start, arguments, n_rows)
+        return TrainedModel(
+            kind=self._network_kind,
+            arguments=arguments,
+            objective=objective,
+            dtype=self.dtype,
+            device=str(self.device),
+            scaling=scaling,
+            target_scaling=target_scaling,
+            flat=flat,
+            n_rows=n_rows,
+            state=state,
+        )
 
     def _warn_if_unfinished(self) -> None:
         """Patience ends a training that is done; the ceiling ends one that is not."""

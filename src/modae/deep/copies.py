@@ -14,6 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state
 
+from modae.deep.layers import scales
+
 Factory = Callable[[int, int], nn.Module]
 
 
@@ -90,7 +92,7 @@ class OneForAll(nn.Module):
     Without ``scaled`` it is made as ``factory(n_inputs, n_modules * n_outputs)``: members share all but
     their part of its last layer. With ``scaled`` it is made as ``factory(n_inputs, n_outputs)`` and run
     once for each member, which scales the rows and the outputs, see
-    :class:`modae.deep.networks.AdapterLayer`.
+    :class:`modae.deep.layers.AdapterLayer`.
 
     Parameters
     ----------
@@ -131,9 +133,8 @@ class OneForAll(nn.Module):
         self.architecture = factory(n_inputs, width)
         _check_members(name, [self.architecture])
         if scaled:
-            signs = torch.empty(n_modules, n_inputs).bernoulli_() * 2.0 - 1.0
-            self.before = nn.Parameter(torch.ones_like(signs) if equal_start else signs)
-            self.after = nn.Parameter(torch.ones(n_modules, n_outputs))
+            self.before = scales(n_modules, n_inputs, random_signs=not equal_start)
+            self.after = scales(n_modules, n_outputs)
             self.bias = nn.Parameter(torch.zeros(n_modules, n_outputs))
         _check_outputs(name, self.architecture, n_inputs, width, "it is tried")
 

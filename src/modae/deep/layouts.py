@@ -11,11 +11,12 @@ import torch
 
 from modae.deep.autoencoder import ModularAutoencoder
 from modae.deep.base import DeepModules
+from modae.deep.classifier import ModularNetworkClassifier
 from modae.deep.loss import AVERAGES, LOSSES
 from modae.deep.model import DTYPES, TrainedModel, TrainingState
 from modae.deep.networks import NETWORKS
+from modae.deep.regressor import ModularNetworkRegressor
 from modae.deep.scaling import Scaling
-from modae.deep.supervised import ModularNetworkClassifier, ModularNetworkRegressor
 from modae.files import rules
 from modae.files.archive import require
 from modae.files.rules import Layout, Rule, Sizes, choice, count, each, maybe, number, numbers, record

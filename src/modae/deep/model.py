@@ -24,6 +24,7 @@ from modae.utils.arrays import Array, Indices
 #: Numbers (n, T), or indices of classes (n,); None where the rows are their own targets.
 Targets = np.ndarray | None
 
+
 class Data(NamedTuple):
     """Rows, what is to be said of them, and how much each counts (1 on average)."""
 
@@ -228,7 +229,9 @@ class TrainedModel:
     ) -> Iterator[tuple[Tensor, Tensor, Tensor | None]]:
         """Batches with the weights of their rows, if there are any."""
         cuts = (order[start : start + size] for start in range(0, len(order), size))
-        for cut, (x, target) in zip(cuts, self.batches(data.rows, size, data.targets, order), strict=True):
+        for cut, (x, target) in zip(
+            cuts, self.batches(data.rows, size, data.targets, order), strict=True
+        ):
             weight = None if data.weights is None else torch.as_tensor(data.weights[cut]).to(x)
             yield x, target, weight
 

@@ -1,4 +1,4 @@
-"""How numbers come to a network: centred, divided by one number or one for each column, never missing."""
+"""How numbers come to a network: centred, divided by one number or by one for each column."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -11,8 +11,9 @@ from onnx import TensorProto
 from torch import Tensor, nn
 
 from modae.deep.autoencoder import ModularAutoencoder
+from modae.deep.classifier import ModularNetworkClassifier
 from modae.deep.copies import Copies
-from modae.deep.supervised import ModularNetworkClassifier, ModularNetworkRegressor
+from modae.deep.regressor import ModularNetworkRegressor
 from modae.onnx.graph import Classification, Converter, Features, Graph, Regression, refusal
 from modae.utils.extras import require
 
