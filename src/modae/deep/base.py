@@ -221,8 +221,8 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
             state, scaling, target_scaling = start.state, start.scaling, start.target_scaling
             if stream or not self.early_stopping:  # from now on, the last weights are those to use
                 weights = start.kept_weights if stream else state.weights
-                last = {"best_weights": None, "best_epoch": state.epoch, "refit": None}
-                state = replace(state, weights=weights, **last)
+                state = replace(state, weights=weights, best_weights=None, best_epoch=state.epoch)
+                state = replace(state, refit=None)
         if scaling.missing is not None:
             arguments["n_missing"] = len(scaling.missing)
         if start is not None:
