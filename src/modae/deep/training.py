@@ -6,7 +6,7 @@ had not.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from inspect import isclass, signature
 from typing import Any
@@ -106,13 +106,8 @@ def train(
         order = np.random.default_rng([state.seed, ORDER, state.epoch]).permutation(chosen)
         with model.seeded(state.epoch):
             network.train()
-            sums = np.zeros(3)
-            for x, target, weight in model.weighted_batches(data, batch_size, order):
-                terms = train_step(forward, optimizer, model.objective, x, target, weight, limit)
-                values = model.unit * np.array([term.item() for term in terms])
-                check_finite(epoch, values)
-                sums += len(x) * values
-            loss, members, of_mean = sums / len(order)
+            batches = model.weighted_batches(data, batch_size, order)
+            loss, members, of_mean = train_epoch(model, forward, optimizer, batches, limit)
             record = {"loss": loss, "members": members, "of_mean": of_mean}
             record |= {"diversity": members - of_mean, "learning_rate": rate}
             network.eval()
@@ -154,6 +149,23 @@ def train(
     members, of_mean = model.mean_losses(data, chosen)
     check_finite(state.epoch, [model.loss(members, of_mean), members, of_mean])  # after the last step
     yield replace(model, final={"members": members, "of_mean": of_mean})
+
+
+def train_epoch(
+    model: TrainedModel,
+    network: Any,
+    optimizer: torch.optim.Optimizer,
+    batches: Iterable[tuple[Tensor, Tensor, Tensor | None]],
+    limit: float | None,
+) -> Array:
+    """A step for each batch; the loss and its two terms, means over the rows."""
+    sums, n_rows, epoch = np.zeros(3), 0, model.state.epoch + 1
+    for x, target, weight in batches:
+        terms = train_step(network, optimizer, model.objective, x, target, weight, limit)
+        values = model.unit * np.array([term.item() for term in terms])
+        check_finite(epoch, values)
+        sums, n_rows = sums + len(x) * values, n_rows + len(x)
+    return sums / n_rows
 
 
 def train_step(
