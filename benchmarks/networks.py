@@ -107,7 +107,25 @@ def report(results: dict[str, dict[str, Any]], methods: list[str], base: str, cl
             print(f"\n{base} loses to {method} on: {', '.join(lost)}.")
 
 
-ABLATION: dict[str, dict[str, Any]] = {}
+#: One default after the other set to something else; the first four are how it used to be.
+ABLATION: dict[str, dict[str, Any]] = {
+    "50 epochs, none held out": {"early_stopping": False, "max_epochs": 50},
+    "columns as they are": {"normalize": False},
+    "one layer of 64": {"hidden_layer_sizes": (64,)},
+    "no decay": {"weight_decay": 0.0},
+    "no dropout": {"dropout": 0.0},
+    "much dropout": {"dropout": 0.3},
+    "no clipping": {"max_gradient_norm": None},
+    "refit": {"refit": True},
+    "32 modules": {"n_modules": 32},
+    "shared body": {"body": "shared"},
+    "adapters": {"body": "adapters"},
+    "separate bodies": {"body": "separate"},
+    "diversity 0": {"diversity": 0.0},
+    "diversity 0.5": {"diversity": 0.5},
+    "diversity 0.9": {"diversity": 0.9},
+    "diversity 1": {"diversity": 1.0},
+}
 
 
 def main() -> None:
@@ -128,7 +146,10 @@ def main() -> None:
     names = options.sets or list(CLASSIFICATION)[:: 3 if options.quick else 1]
     models = {OURS: variant(), **network_rivals(SEED)}
     if options.ablation:
-        models = {OURS: variant(), **{name: variant(**each) for name, each in ABLATION.items()}}
+        untouched = variant()
+        changed = {name: variant(**each) for name, each in ABLATION.items()}
+        changed = {name: each for name, each in changed.items() if repr(each) != repr(untouched)}
+        models = {OURS: untouched, **changed}
     elif options.quick:
         del models[TABM]
     methods = options.methods or list(models)

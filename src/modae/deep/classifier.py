@@ -49,7 +49,7 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
         ``module(n_features, n_classes)`` for each of the modules; it returns logits. With
         ``body="shared"`` it is called once, for the outputs of all modules side by side, and with
         ``"adapters"`` once.
-    body : {"separate", "shared", "adapters"}, default="separate"
+    body : {"separate", "shared", "adapters"}, default="adapters"
         What modules have in common: nothing; all hidden layers, so that they differ only in their top
         layer; or the weights of the hidden layers, whose inputs and outputs each module scales, as in
         BatchEnsemble and TabM.

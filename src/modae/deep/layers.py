@@ -39,12 +39,7 @@ class MemberLayer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Rows (n, n_inputs) for all modules, or rows of each (M, n, n_inputs), to (M, n, n_outputs)."""
-        if x.ndim == 2:  # one product for all modules, (n, M * n_outputs)
-            side_by_side = functional.linear(x, self.weight.flatten(0, 1), self.bias.flatten())
-            # Not len(x), which exporters take for a constant.
-            return side_by_side.view(x.shape[0], *self.bias.shape).transpose(0, 1)
-        # In place: baddbmm first writes the bias to every row, which takes longer than this.
-        return torch.bmm(x, self.weight.transpose(1, 2)).add_(self.bias[:, None])
+        return _products(x, self.weight, self.bias)
 
 
 class AdapterLayer(nn.Module):
@@ -86,8 +81,18 @@ class AdapterLayer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Rows (n, n_inputs) for all modules, or rows of each (M, n, n_inputs), to (M, n, n_outputs)."""
-        product = functional.linear(x * self.before[:, None], self.weight)
-        return torch.addcmul(self.bias[:, None], product, self.after[:, None])
+        # Weights are scaled and not rows, of which there are more in a batch.
+        return _products(x, self.after[..., None] * self.weight * self.before[:, None], self.bias)
+
+
+def _products(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """W_i h_i + b_i for each module: (M, n, n_outputs) from (n, n_inputs) or (M, n, n_inputs)."""
+    if x.ndim == 2:  # one product for all modules, (n, M * n_outputs)
+        side_by_side = functional.linear(x, weight.flatten(0, 1), bias.flatten())
+        # Not len(x), which exporters take for a constant.
+        return side_by_side.view(x.shape[0], *bias.shape).transpose(0, 1)
+    # In place: baddbmm first writes the bias to every row, which takes longer than this.
+    return torch.bmm(x, weight.transpose(1, 2)).add_(bias[:, None])
 
 
 def scales(n_modules: int, width: int, random_signs: bool = False) -> nn.Parameter:

@@ -23,7 +23,7 @@ class SupervisedModules(DeepModules):
     hidden_layer_sizes: Any = (128, 128)
     _: KW_ONLY
     module: Any = None
-    body: str = "separate"
+    body: str = "adapters"
     optimizer: Any = "adamw"
     learning_rate: float = 2e-3
     weight_decay: float = 3e-4
