@@ -1,9 +1,9 @@
 """Networks for classification with untouched defaults against TabM and others, on the same folds.
 
 ``python -m benchmarks.networks`` prints errors, log losses, times relative to TabM, and every set that
-is lost. ``--quick`` takes 18 sets, 700 rows, 3 folds and TabM of 2 x 128 units only; ``--ablation`` changes one
-default after the other; ``--autoencoder`` compares deep with linear extractors. Results are kept in a
-folder, so that a run can be continued (``--keep``).
+is lost. ``--quick`` takes 18 sets, 700 rows, 3 folds and TabM of 2 x 128 units only; ``--ablation``
+changes one default after the other; ``--autoencoder`` compares deep with linear extractors. Results are
+kept in a folder, so that a run can be continued (``--keep``).
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.field_data import CLASSIFICATION
+from benchmarks.network_extractors import compare_extractors
 from benchmarks.network_rivals import SMALL_TABM, TABM, network_rivals
 from modae.deep import ModularNetworkClassifier
 
 SEED, N_FOLDS = 0, 5
 OURS = "modae"
 QUICK = (
-    "wine", "breast cancer", "digits", "vote", "affairs", "travel", "cars", "housing", "images rotations",
-    "checkerboard", "spirals", "threenorm", "swiss roll", "correlated groups", "multiplexer", "hypercube",
-    "hypercube, redundant", "rare class",
+    "wine", "breast cancer", "digits", "vote", "affairs", "travel", "cars", "housing",
+    "images rotations", "checkerboard", "spirals", "threenorm", "swiss roll", "correlated groups",
+    "multiplexer", "hypercube", "hypercube, redundant", "rare class",
 )  # fmt: skip
 
 
@@ -138,6 +139,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="18 sets, 700 rows, 3 folds")
     parser.add_argument("--ablation", action="store_true", help="one default after the other")
+    parser.add_argument("--autoencoder", action="store_true", help="extractors, deep and linear")
     parser.add_argument("--sets", nargs="*", help="names of sets; all if not given")
     parser.add_argument("--methods", nargs="*", help="names of methods; all if not given")
     parser.add_argument("--rows", type=int, help="rows of each set, at most")
@@ -147,6 +149,9 @@ def main() -> None:
     options.rows = options.rows or (700 if options.quick else 1500)
     options.folds = options.folds or (3 if options.quick else N_FOLDS)
     warnings.simplefilter("ignore")
+    if options.autoencoder:
+        compare_extractors(not options.quick, options.folds)
+        return
     options.keep.mkdir(parents=True, exist_ok=True)
     names = options.sets or (QUICK if options.quick else CLASSIFICATION)
     models = {OURS: variant(), **network_rivals(SEED)}
