@@ -66,6 +66,18 @@ def digits() -> dict[str, Any]:
     return {"diversities": DIVERSITIES, "deep": errors[0].tolist(), "linear": errors[1].tolist()}
 
 
+#: Negative correlation learning and nothing else: separate networks, a fixed number of epochs.
+PLAIN: dict[str, Any] = {
+    "body": "separate",
+    "optimizer": "adam",
+    "learning_rate": 1e-3,
+    "weight_decay": 0.0,
+    "max_gradient_norm": None,
+    "dropout": 0.0,
+    "early_stopping": False,
+}
+
+
 def regression_errors(name: str, diversity: float, seed: int) -> list[float]:
     """Mean member error, error of the mean, ambiguity, residual of the split, by 5-fold predictions."""
     torch.set_num_threads(1)
@@ -80,6 +92,7 @@ def regression_errors(name: str, diversity: float, seed: int) -> list[float]:
             max_epochs=100,
             batch_size=32,
             random_state=seed,
+            **PLAIN,
         ).fit(scaler.transform(X[train]), y[train])
         members[:, test] = model.predict_members(scaler.transform(X[test]))
     split = ambiguity_decomposition(members, y)

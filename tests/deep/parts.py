@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import numpy as np
+import pytest
 import torch
 from sklearn.datasets import load_diabetes, load_digits
 from torch import nn
@@ -17,17 +18,23 @@ DIABETES, PROGRESS = load_diabetes(return_X_y=True, scaled=False)
 
 SMALL = {"hidden_layer_sizes": (8,), "max_epochs": 6, "batch_size": 64, "random_state": 0}
 
+#: For tests that end a training on purpose before it is done.
+ends_early = pytest.mark.filterwarnings("ignore:Training ended with max_epochs")
+
+#: A fixed number of epochs for the supervised ones too, which otherwise stop early.
+FIXED = {**SMALL, "early_stopping": False}
+
 
 def autoencoder(**options):
     return ModularAutoencoder(**{"n_modules": 3, "n_components": 2, **SMALL, **options})
 
 
 def regressor(**options):
-    return ModularNetworkRegressor(**{"n_modules": 3, **SMALL, **options})
+    return ModularNetworkRegressor(**{"n_modules": 3, **FIXED, **options})
 
 
 def classifier(**options):
-    return ModularNetworkClassifier(**{"n_modules": 3, **SMALL, **options})
+    return ModularNetworkClassifier(**{"n_modules": 3, **FIXED, **options})
 
 
 KINDS = {

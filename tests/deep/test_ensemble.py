@@ -11,8 +11,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_sp
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from deep.parts import DIGITS, LABELS, X, autoencoder, classifier
-from modae import ModularClassifier
+from deep.parts import DIGITS, LABELS, LABELS_OF_X, X, autoencoder, classifier
+from modae import ModularClassifier, ModularClassifierCV
 from modae.deep import ModularAutoencoder
 
 A, B, Y_A, Y_B = train_test_split(DIGITS, LABELS, train_size=600, random_state=0)
@@ -58,3 +58,12 @@ def test_named_columns_go_in_and_out(container):
     assert isinstance(model.transform(table), frames.DataFrame)
     again = pickle.loads(pickle.dumps(model)).transform(table)
     assert list(again.columns)[:2] == ["module0_0", "module0_1"]
+
+
+def test_networks_can_be_a_family_of_the_search():
+    network = classifier(n_modules=2, max_epochs=10, learning_rate=0.02)
+    families = {"network": (network, {"dropout": [0.0, 0.1]})}
+    sizes = {"n_modules": [2], "n_components": [4], "diversities": [0.5], "cv": 2}
+    search = ModularClassifierCV(estimator=families, random_state=0, **sizes).fit(X, LABELS_OF_X)
+    assert search.best_params_["family"] == "network"
+    assert search.score(X, LABELS_OF_X) > 0.5

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import modae
-from deep.parts import KINDS, X, assert_same_training, autoencoder, noisy_encoder, says
+from deep.parts import KINDS, X, assert_same_training, autoencoder, ends_early, noisy_encoder, says
 from modae.deep import ModularAutoencoder
 
 
@@ -18,6 +18,7 @@ def again(model, tmp_path, **options):
     return modae.load(tmp_path / "model.modae", **options)
 
 
+@ends_early
 @pytest.mark.parametrize("early_stopping", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_loaded_model_is_the_same(kind, early_stopping, tmp_path):

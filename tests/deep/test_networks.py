@@ -36,7 +36,7 @@ def all_networks(hidden, activation="tanh", **options):
     torch.manual_seed(0)
     autoencoder = ModularAutoencoderNetwork(D, M, H, hidden, activation, **options).double()
     regression = ModularRegressionNetwork(D, T, M, hidden, activation, **options).double()
-    shared = ModularRegressionNetwork(D, T, M, hidden, activation, shared_body=True, **options).double()
+    shared = ModularRegressionNetwork(D, T, M, hidden, activation, body="shared", **options).double()
     return autoencoder, regression, shared
 
 
@@ -158,5 +158,5 @@ def test_errors(changes, message):
 
 
 def test_errors_of_the_regression_network():
-    with pytest.raises(ValueError, match="shared_body must be True or False, got 'yes'"):
-        ModularRegressionNetwork(D, T, M, shared_body="yes")
+    with pytest.raises(ValueError, match="body must be one of 'separate', 'shared', 'adapters', got"):
+        ModularRegressionNetwork(D, T, M, body="yes")

@@ -10,7 +10,7 @@ from modae.linear.notebook import figures_html
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:100], Y[:100]
-QUICK = {"max_epochs": 2, "hidden_layer_sizes": (8,), "random_state": 0}
+QUICK = {"max_epochs": 2, "early_stopping": False, "hidden_layer_sizes": (8,), "random_state": 0}
 
 
 def test_an_autoencoder_shows_epochs_and_losses():

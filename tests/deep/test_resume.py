@@ -19,11 +19,15 @@ from deep.parts import (
     X,
     assert_same_training,
     autoencoder,
+    classifier,
+    ends_early,
     interrupt_after,
     noisy_encoder,
     says,
 )
 from modae.deep import ModularAutoencoder
+
+pytestmark = ends_early
 
 OPTIONS = {
     "adam": {},
@@ -35,7 +39,9 @@ OPTIONS = {
     "patience runs out": {"early_stopping": True, "patience": 1, "learning_rate": 0.3, "max_epochs": 30},
     "float64": {"dtype": "float64"},
     "one batch": {"batch_size": "all"},
-    "dropout": {"encoder": noisy_encoder, "decoder": nn.Linear},
+    "dropout": {"dropout": 0.3},
+    "dropout of a user": {"encoder": noisy_encoder, "decoder": nn.Linear},
+    "clipping": {"max_gradient_norm": 0.01},
 }
 
 
@@ -73,6 +79,41 @@ def test_resuming_equals_not_being_interrupted(name, n_epochs):
     parts = interrupted(autoencoder(**options), (X,), n_epochs)
     assert_same_training(parts.resume(X), whole)
     np.testing.assert_array_equal(parts.transform(X), whole.transform(X))
+
+
+SUPERVISED = {
+    "early stopping": {"early_stopping": True, "patience": 2, "learning_rate": 0.05},
+    "refit": {"early_stopping": True, "patience": 2, "learning_rate": 0.05, "refit": True},
+    "shared": {"body": "shared"},
+    "adapters": {"body": "adapters"},
+    "class weights": {"class_weight": "balanced"},
+}
+
+
+@pytest.mark.parametrize("n_epochs", [1, 3, 5])
+@pytest.mark.parametrize("name", SUPERVISED)
+def test_resuming_a_classifier_equals_not_being_interrupted(name, n_epochs):
+    data = KINDS["classifier"][1]
+    whole = classifier(**SUPERVISED[name]).fit(*data)
+    parts = interrupted(classifier(**SUPERVISED[name]), data, n_epochs)
+    assert_same_training(parts.resume(*data), whole)
+
+
+def test_a_second_training_on_all_rows_can_be_interrupted_too():
+    data, options = (
+        KINDS["classifier"][1],
+        SUPERVISED["refit"] | {"learning_rate": 0.2, "max_epochs": 40},
+    )
+    whole = classifier(**options).fit(*data)
+    first = classifier(**{**options, "refit": False}).fit(*data)
+    assert whole.n_epochs_ == whole.best_epoch_ == first.best_epoch_ > 1
+    parts = classifier(**options)
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt_after(patch, first.n_epochs_ + 1)
+        with pytest.raises(KeyboardInterrupt):
+            parts.fit(*data)
+    assert parts.n_epochs_ == 1
+    assert_same_training(parts.resume(*data), whole)
 
 
 @pytest.mark.parametrize("way", WAYS)

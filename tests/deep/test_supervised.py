@@ -12,6 +12,7 @@ from modae.deep import ModularNetworkClassifier, ModularNetworkRegressor
 
 FRIEDMAN = make_friedman1(300, random_state=0)
 LEARNS = {"n_modules": 4, "batch_size": 32, "learning_rate": 1e-2, "max_epochs": 20, "random_state": 0}
+LEARNS |= {"early_stopping": False, "hidden_layer_sizes": (64,), "dropout": 0.0}
 
 
 @pytest.mark.parametrize("diversity", [0.0, 0.5, 1.0])
@@ -87,7 +88,7 @@ def test_probabilities_are_the_mean_that_the_loss_judges(average):
 
 def test_classification_learns_and_members_are_labels():
     A, B, y, z = train_test_split(DIGITS, LABELS, random_state=0)
-    model = ModularNetworkClassifier(4, max_epochs=10, learning_rate=1e-2, random_state=0).fit(A, y)
+    model = ModularNetworkClassifier(4, random_state=0).fit(A, y)
     assert model.score(B, z) > 0.95
     assert model.predict_members(B).shape == (4, len(B))
     assert set(np.unique(model.predict_members(B))) <= set(range(10))
@@ -113,19 +114,25 @@ def test_classes_are_announced_to_a_stream():
     assert model.n_epochs_ == 2
 
 
-@pytest.mark.parametrize("shared_body", [False, True])
-def test_a_shared_body_has_fewer_weights(shared_body):
-    model = classifier(shared_body=shared_body).fit(X, LABELS_OF_X)
-    n_weights = sum(values.size for values in model._fitted.state.weights.values())
-    body, top = 64 * 8 + 8, 8 * 10 + 10
-    assert n_weights == (body + 3 * top if shared_body else 3 * (body + top))
+WEIGHTS = {
+    "separate": 3 * (64 * 8 + 8) + 3 * (8 * 10 + 10),
+    "shared": (64 * 8 + 8) + 3 * (8 * 10 + 10),
+    "adapters": 64 * 8 + 3 * (64 + 8 + 8) + 3 * (8 * 10 + 10),
+}
+
+
+@pytest.mark.parametrize("body", WEIGHTS)
+def test_what_bodies_share_has_fewer_weights(body):
+    model = classifier(body=body).fit(X, LABELS_OF_X)
+    assert sum(values.size for values in model._fitted.state.weights.values()) == WEIGHTS[body]
 
 
 def own_module(n_features, n_outputs):
     return nn.Sequential(nn.Linear(n_features, 6), nn.LayerNorm(6), nn.Tanh(), nn.Linear(6, n_outputs))
 
 
-def test_own_modules():
-    options = {"module": own_module, "max_epochs": 30, "learning_rate": 0.01}
+@pytest.mark.parametrize("body", WEIGHTS)
+def test_own_modules(body):
+    options = {"module": own_module, "body": body, "max_epochs": 30, "learning_rate": 0.01}
     assert classifier(**options).fit(X, LABELS_OF_X).score(X, LABELS_OF_X) > 0.9
     assert regressor(**options).fit(DIABETES, PROGRESS).score(DIABETES, PROGRESS) > 0.4

@@ -13,7 +13,7 @@ from modae.deep.networks import ACTIVATIONS
 from modae.onnx.networks import exported
 from onnx_export.parts import CLOSE, assert_same_labels, column_error, digits, outputs_of
 
-SMALL = {"n_modules": 2, "max_epochs": 1, "random_state": 0}
+SMALL = {"n_modules": 2, "max_epochs": 1, "early_stopping": False, "random_state": 0}
 
 
 def images(n_features, n_components):
@@ -81,7 +81,9 @@ def test_an_ensemble_on_deep_codes(tmp_path):
     assert_same_labels(model, outputs_of(model, X, tmp_path)["label"], X)
 
 
-@pytest.mark.parametrize("options", [{}, {"shared_body": True}, {"average": "logit"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"body": "shared"}, {"body": "adapters"}, {"average": "logit"}], ids=str
+)
 def test_network_classifiers(options, tmp_path):
     X, y = digits()
     words = np.array(list("abcdefghij"))[y]
@@ -131,3 +133,14 @@ def test_a_module_whose_number_of_rows_is_fixed_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"Counting cannot be converted .* write x\.shape\[0\]"):
         outputs_of(model, X, tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_columns_of_any_unit_constant_or_with_missing_entries(tmp_path):
+    X, y = digits()
+    rows = (X * 10.0 ** np.linspace(-3, 3, 64)).astype(np.float32).astype(np.float64)
+    rows[np.random.default_rng(0).random(rows.shape) < 0.1] = np.nan
+    rows[:, 0] = 7.0
+    model = ModularNetworkClassifier(**SMALL).fit(rows[:100], y[:100])
+    assert len(model._fitted.scaling.missing) == 63
+    found = outputs_of(model, rows, tmp_path)["probabilities"]
+    assert np.abs(found - model.predict_proba(rows)).max() <= CLOSE

@@ -49,6 +49,7 @@ def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bo
 
     Its columns are checked against those of ``fit`` unless ``reset``. Arrays of another namespace stay
     where they are, if the estimator has the tag ``array_api_support`` and the device has the precision.
+    Missing entries, NaN, are let through for an estimator with the tag ``allow_nan``.
     """
     refuse_masked("X", X)
     if hasattr(type(X), "__dask_graph__"):
@@ -66,7 +67,10 @@ def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bo
             X, place = place.fetch(X), HOST
     with np.errstate(over="ignore", invalid="ignore"):  # huge numbers, whose sum is no number
         dtypes = dtypes_of(place, upcast)
-        rows = validate_data(estimator, X, reset=reset, dtype=dtypes, accept_sparse="csr")
+        finite: Any = "allow-nan" if get_tags(estimator).input_tags.allow_nan else True
+        rows = validate_data(
+            estimator, X, reset=reset, dtype=dtypes, accept_sparse="csr", ensure_all_finite=finite
+        )
     if reset:
         remember_place(estimator, place)
     if place is not HOST:

@@ -3,10 +3,11 @@
 Needs the extra ``deep``: ``pip install "modae[deep]"``. The files, in the order in which they build on
 each other:
 
-* ``loss``, ``copies``, ``networks``, ``shortcut``: modules as tensors, and what they minimise;
-* ``model``: rows as tensors, the state of a training, and what a trained network says of rows;
+* ``loss``, ``layers``, ``copies``, ``networks``, ``shortcut``: modules as tensors and their loss;
+* ``scaling``, ``model``: rows as tensors, the state of a training, and what a trained network says;
 * ``training``: its parameters and the loop;
-* ``base``, ``autoencoder``, ``supervised``: the estimators; ``layouts``: their files.
+* ``base``, ``autoencoder``, ``supervised``, ``regressor``, ``classifier``: the estimators; ``layouts``:
+  their files.
 
 It may import from ``utils``, ``data``, ``files``, ``linear`` and ``ensembles``.
 """
@@ -17,8 +18,9 @@ except ImportError as missing:
     raise ImportError('modae.deep needs PyTorch: pip install "modae[deep]"') from missing
 
 from modae.deep.autoencoder import ModularAutoencoder
+from modae.deep.classifier import ModularNetworkClassifier
 from modae.deep.loss import modular_loss
-from modae.deep.supervised import ModularNetworkClassifier, ModularNetworkRegressor
+from modae.deep.regressor import ModularNetworkRegressor
 from modae.deep.training import DivergedError
 
 __all__ = [

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
+from warnings import warn
 
 import numpy as np
+from scipy.sparse import issparse
 
 from modae.data.rows import Rows, on_host
 from modae.data.validation import rows_of
 from modae.deep.base import DeepModules, Task
-from modae.deep.model import TrainedModel
+from modae.deep.model import Data, TrainedModel
+from modae.deep.scaling import Scaling
 from modae.linear.model import resolved_components
 from modae.linear.modules import ModularTransformer
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count
+
+#: Ranges of columns that differ more than this are taken for different units. Pixels differ less.
+MOST_UNLIKE = 1e3
 
 
 @dataclass(eq=False, repr=False)
@@ -63,16 +69,25 @@ class ModularAutoencoder(ModularTransformer, DeepModules):
         1 to 0.01 geometrically; or ``schedule(epoch, max_epochs)``, with epochs counted from 0.
     weight_decay : float, default=0.0
         Given to the optimiser.
+    max_gradient_norm : float or None, default=None
+        Longer gradients, of all weights together, are shortened to this length.
+    dropout : float, default=0.0
+        Part of the hidden units that is left out in training, drawn anew for each row and module. Your
+        own modules have their own.
     batch_size : int or "all", default=128
     max_epochs : int, default=50
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the rows, stop when their loss has not improved for
-        ``patience`` epochs, and keep the weights of the best epoch.
+        ``patience`` epochs, and keep the weights of the best epoch; a ``ConvergenceWarning`` says if
+        ``max_epochs`` came first. Of fewer than 40 rows none is held out.
     validation_fraction : float, default=0.1
     patience : int, default=10
+    refit : bool, default=False
+        After early stopping, train again on all rows, for as many epochs as were best.
     normalize : bool, default=True
         Centre the rows, and divide them by *one* number, the root mean square deviation of all entries:
-        the geometry of the data stays. All losses are in units of the data in any case.
+        the geometry of the data stays. All losses are in units of the data in any case. A warning says
+        if columns differ 1000-fold in their range: where units differ, standardise them first.
     dtype : {"float32", "float64"}, default="float32"
         Of the computation. What comes out has the precision of X.
     device : {"auto", "cpu", "cuda", "mps"}, default="auto"
@@ -104,6 +119,8 @@ class ModularAutoencoder(ModularTransformer, DeepModules):
         Whole epochs done.
     best_epoch_ : int
         The epoch, from 1, whose weights are used.
+    validation_indices_ : ndarray of int, or None
+        The rows that were held out.
     diversity_ : float
         The diversity of the training, whatever the parameter is now.
     mean_ : ndarray of shape (n_features,)
@@ -222,6 +239,26 @@ class ModularAutoencoder(ModularTransformer, DeepModules):
         n_components = int(resolved_components(self.n_components, rows.shape[1]))
         arguments = {"n_components": n_components, "encoder": self.encoder, "decoder": self.decoder}
         return None, arguments, {"loss": "squared_error", "average": "probability"}
+
+    def _scalings(self, data: Data) -> tuple[Scaling, Scaling | None]:
+        """One scale for all columns, by which the loss keeps its meaning."""
+        ends = data.rows.max(axis=0), data.rows.min(axis=0)
+        largest, least = (np.ravel(end.toarray() if issparse(end) else end) for end in ends)
+        with np.errstate(over="ignore"):
+            ranges = largest.astype(np.float64) - least
+        varying = np.flatnonzero(ranges)
+        if len(varying):
+            wide, narrow = (varying[find(ranges[varying])] for find in (np.argmax, np.argmin))
+            if ranges[wide] > MOST_UNLIKE * ranges[narrow]:
+                warn(
+                    f"X has columns of very different size: column {wide} has a range of "
+                    f"{ranges[wide]:.1e}, column {narrow} one of {ranges[narrow]:.1e}. One scale for "
+                    "all of them leaves the small ones out of the loss: standardise the columns first "
+                    "if their units differ (StandardScaler).",
+                    UserWarning,
+                    stacklevel=4,
+                )
+        return Scaling.of(data.rows, "X", self.normalize), None
 
     def _shape(self) -> tuple[int, ...]:
         return self._model().n_modules, self._model().n_components

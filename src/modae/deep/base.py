@@ -5,20 +5,32 @@ from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Self
+from warnings import warn
 
+import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from modae.data.rows import Rows
 from modae.data.validation import AcceptsRows, rows_of
 from modae.deep.loss import check_name
-from modae.deep.model import DTYPES, Scaling, TrainedModel, TrainingState, device_of
-from modae.deep.training import SCHEDULES, train
+from modae.deep.model import DTYPES, Data, TrainedModel, TrainingState, device_of
+from modae.deep.scaling import Scaling
+from modae.deep.training import SCHEDULES, rows_held_out, train
 from modae.files.api import save
 from modae.linear.notebook import KeyFigures
+from modae.utils.arrays import Array
 from modae.utils.parallel import progress_bar
-from modae.utils.parameters import check_choice, check_count, check_diversity, check_flag, check_fraction
+from modae.utils.parameters import (
+    check_choice,
+    check_count,
+    check_diversity,
+    check_flag,
+    check_fraction,
+    check_positive,
+)
 
 #: Targets (numbers, indices of classes, or None if the rows are their own), arguments of the network but
 #: for those that all networks have, and loss and average, see :func:`modae.deep.loss.modular_loss`.
@@ -42,11 +54,14 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
     learning_rate: float = 1e-3
     schedule: Any = "constant"
     weight_decay: float = 0.0
+    max_gradient_norm: float | None = None
+    dropout: float = 0.0
     batch_size: Any = 128
     max_epochs: int = 50
     early_stopping: bool = False
     validation_fraction: float = 0.1
     patience: int = 10
+    refit: bool = False
     normalize: bool = True
     dtype: str = "float32"
     device: str = "auto"
@@ -56,12 +71,14 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
     random_state: Any = None
 
     _network_kind = "regression"  # a name in modae.deep.networks.NETWORKS
+    _judged_together = False  # whether the loss of the mean decides which epoch is best
 
     history_ = property(lambda self: deepcopy(self._model().state.history))
     n_epochs_ = property(lambda self: self._model().state.epoch)
     best_epoch_ = property(lambda self: self._model().state.best_epoch)
     mean_ = property(lambda self: self._model().scaling.mean.copy())
-    scale_ = property(lambda self: self._model().scaling.scale)
+    scale_ = property(lambda self: copy(self._model().scaling.scale))
+    validation_indices_ = property(lambda self: copy(self._model().held_out))
     diversity_ = property(lambda self: self._model().objective["diversity"])
     loss_ = property(lambda self: self._model().terms["loss"])
     diversity_term_ = property(lambda self: self._model().terms["diversity"])
@@ -121,23 +138,37 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
         -------
         self
         """
+        return self._train(X, y, self._of_fit())
+
+    def _of_fit(self) -> TrainedModel:
+        """What ``fit`` left behind, to go on from."""
         start = self._model()
         if start.n_rows is None:
             raise ValueError("resume continues fit, but the last call was partial_fit: call that again.")
-        return self._train(X, y, start)
+        return start
 
     def _train(
-        self, X: Any, y: Any, start: TrainedModel | None, classes: Any = None, stream: bool = False
+        self,
+        X: Any,
+        y: Any,
+        start: TrainedModel | None,
+        classes: Any = None,
+        stream: bool = False,
+        sample_weight: Any = None,
+        eval_set: Any = None,
     ) -> Self:
         """Train from a fresh start, or go on from a model: for one epoch if the rows are of a stream."""
         self._check_parameters()
         before, fresh = self.__dict__, copy(self)
-        rows, sizes = rows_of(X, fresh, reset=start is None), self.hidden_layer_sizes
+        rows = rows_of(X, fresh, reset=start is None)
         targets, arguments, objective = fresh._task(rows, y, start, classes)
+        weights = fresh._weights(targets, sample_weight, rows.shape[0], stream)
+        valid = fresh._validation_data(eval_set, targets)
         flat = targets is not None and targets.ndim == 1
-        is_regression = targets is not None and targets.dtype.kind == "f"
-        if is_regression:
+        if targets is not None and targets.dtype.kind == "f":
             targets = targets.reshape(len(targets), -1)
+        data = Data(rows, targets, weights)
+        sizes = self.hidden_layer_sizes
         arguments |= {
             "n_features": rows.shape[1],
             "n_modules": int(self.n_modules),
@@ -145,34 +176,20 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
             "hidden_layer_sizes": tuple(sizes) if isinstance(sizes, list) else sizes,
             "activation": self.activation,
             "equal_start": bool(self.equal_start),
+            "dropout": float(self.dropout),
         }
-        if start is None:
-            state = TrainingState(int(check_random_state(self.random_state).randint(2**31 - 1)))
-            scaling = Scaling.of(rows, "X", self.normalize)
-            target_scaling = Scaling.of(targets, "y", self.normalize) if is_regression else None
-        else:
-            _check_continues(start, arguments, None if stream else rows.shape[0])
-            state, scaling, target_scaling = start.state, start.scaling, start.target_scaling
-            if stream or not self.early_stopping:  # from now on, the last weights are those to use
-                weights = start.kept_weights if stream else state.weights
-                state = replace(state, weights=weights, best_weights=None, best_epoch=state.epoch)
-        model = TrainedModel(
-            kind=self._network_kind,
-            arguments=arguments,
-            objective={"diversity": float(self.diversity), **objective},
-            dtype=self.dtype,
-            device=str(self.device),
-            scaling=scaling,
-            target_scaling=target_scaling,
-            flat=flat,
-            n_rows=None if stream else int(rows.shape[0]),
-            state=state,
-        )
+        objective = {"diversity": float(self.diversity), **objective}
+        model = self._untrained(data, arguments, objective, flat, stream, start)
+        if self.early_stopping and not stream and valid is None:
+            held_out = None if start is None else start.held_out
+            held_out = self._rows_held_out(data, model.state.seed) if held_out is None else held_out
+            model = replace(model, held_out=held_out)
+        state = model.state
         until = state.epoch + 1 if stream else int(self.max_epochs)
         n_steps = max(0, until - state.epoch) + 1  # the last one measures all losses
         try:
             with progress_bar("training", n_steps, shown=self.verbose) as advance:
-                for trained in train(model, rows, targets, self, until, stream=stream):
+                for trained in train(model, data, self, until, valid=valid, stream=stream):
                     fresh._fitted = trained
                     self.__dict__ = fresh.__dict__  # which an interruption or a full disk keeps
                     if self.checkpoint is not None:
@@ -182,14 +199,90 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
             if not isinstance(error, OSError):
                 self.__dict__ = before
             raise
+        if model.held_out is not None or valid is not None:
+            self._warn_if_unfinished()
         return self
+
+    def _untrained(
+        self,
+        data: Data,
+        arguments: dict[str, Any],
+        objective: dict[str, Any],
+        flat: bool,
+        stream: bool,
+        start: TrainedModel | None,
+    ) -> TrainedModel:
+        """The model to train: a new one, or one to go on from."""
+        n_rows = None if stream else int(data.rows.shape[0])
+        if start is None:
+            state = TrainingState(int(check_random_state(self.random_state).randint(2**31 - 1)))
+            scaling, target_scaling = self._scalings(data)
+        else:
+            state, scaling, target_scaling = start.state, start.scaling, start.target_scaling
+            if stream or not self.early_stopping:  # from now on, the last weights are those to use
+                weights = start.kept_weights if stream else state.weights
+                state = replace(state, weights=weights, best_weights=None, best_epoch=state.epoch)
+                state = replace(state, refit=None)
+        if scaling.missing is not None:
+            arguments["n_missing"] = len(scaling.missing)
+        if start is not None:
+            _check_continues(start, arguments, n_rows)
+        return TrainedModel(
+            kind=self._network_kind,
+            arguments=arguments,
+            objective=objective,
+            dtype=self.dtype,
+            device=str(self.device),
+            scaling=scaling,
+            target_scaling=target_scaling,
+            flat=flat,
+            n_rows=n_rows,
+            state=state,
+        )
+
+    def _warn_if_unfinished(self) -> None:
+        """Patience ends a training that is done; the ceiling ends one that is not."""
+        state = self._model().state
+        best = state.best_epoch if state.refit is None else state.refit
+        if best + self.patience > self.max_epochs:
+            warn(
+                f"Training ended with max_epochs={self.max_epochs}, while the validation loss was still "
+                f"improving: it was best in epoch {best}. Raise max_epochs and call resume, or raise "
+                "learning_rate.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    @abstractmethod
+    def _scalings(self, data: Data) -> tuple[Scaling, Scaling | None]:
+        """Of the rows, and of the targets of a regression."""
+
+    def _weights(self, targets: Any, sample_weight: Any, n_rows: int, stream: bool) -> Array | None:
+        """How much each row counts, 1 on average over those that do."""
+        return None
+
+    def _validation_data(self, eval_set: Any, targets: Any) -> Data | None:
+        """Rows of the user that validate."""
+        return None
+
+    def _rows_held_out(self, data: Data, seed: int) -> Any:
+        """Rows that validate, with their share of each class."""
+        targets, n_rows = data.targets, data.rows.shape[0]
+        is_labels = targets is not None and targets.dtype.kind != "f"
+        strata = targets if is_labels else np.zeros(n_rows, dtype=int)
+        assert strata is not None
+        return rows_held_out(strata, data.places(), seed, float(self.validation_fraction))
 
     def _check_parameters(self) -> None:
         """Those that all deep estimators have; a network and an optimiser check their own when made."""
         for name in ("n_modules", "max_epochs", "patience"):
             check_count(name, getattr(self, name))
-        for name in ("equal_start", "early_stopping", "normalize", "compile", "verbose"):
+        for name in ("equal_start", "early_stopping", "refit", "normalize", "compile", "verbose"):
             check_flag(name, getattr(self, name))
+        if self.dropout != 0:
+            check_fraction("dropout", self.dropout)
+        if self.max_gradient_norm is not None:
+            check_positive("max_gradient_norm", self.max_gradient_norm)
         check_diversity(self.diversity)
         check_fraction("validation_fraction", self.validation_fraction)
         check_choice("dtype", self.dtype, DTYPES)
@@ -230,9 +323,10 @@ def _check_continues(start: TrainedModel, arguments: dict[str, Any], n_rows: int
             f"X must be the data of fit, which had {start.n_rows} rows, got {n_rows}: new rows go to "
             "partial_fit."
         )
+    known = {"dropout": 0.0, "n_missing": 0, **start.arguments}  # files of earlier versions have none
     for name, value in arguments.items():
-        if name not in start.arguments or start.arguments[name] != value:
+        if name not in known or known[name] != value:
             raise ValueError(
-                f"{name} must be what it was in fit, {start.arguments.get(name)!r}, to continue it, got "
+                f"{name} must be what it was in fit, {known.get(name)!r}, to continue it, got "
                 f"{value!r}: call fit for another network."
             )

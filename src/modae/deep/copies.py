@@ -14,6 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state
 
+from modae.deep.layers import scales
+
 Factory = Callable[[int, int], nn.Module]
 
 
@@ -63,33 +65,15 @@ class Copies(nn.Module):
         equal_start: bool = False,
     ) -> None:
         super().__init__()
-        if isinstance(factory, nn.Module) or not callable(factory):
-            raise ValueError(
-                f"{name} must be a class or function that returns a new torch.nn.Module when called as "
-                f"{name}({n_inputs}, {n_outputs}), got {factory!r}."
-            )
+        _check_factory(name, factory, n_inputs, n_outputs)
         members = [factory(n_inputs, n_outputs) for _ in range(1 if equal_start else n_modules)]
         _check_members(name, members)
         parameters, buffers = stack_module_state(members * n_modules if equal_start else members)
         self.architecture = members[0]
         for key, values in _numbers(self.architecture).items():
             values.data = {**parameters, **buffers}[key].detach()  # in place: tied weights stay tied
-        # Two rows, so that a module that does not fit is found now and named.
-        rows = next(self.parameters()).new_zeros(2, n_inputs)
-        try:
-            with torch.no_grad():
-                outputs = self(rows)
-        except Exception as error:
-            raise ValueError(
-                f"{name} made a module that fails on rows of shape (2, {n_inputs}) when torch.func.vmap "
-                f"runs it for all members at once: {error}"
-            ) from error
-        got = tuple(outputs.shape[1:]) if isinstance(outputs, Tensor) else type(outputs).__name__
-        if got != (2, n_outputs):
-            raise ValueError(
-                f"{name} must make a module that gives a tensor of shape (2, {n_outputs}) for rows of "
-                f"shape (2, {n_inputs}), got {got}."
-            )
+        how = "torch.func.vmap runs it for all members at once"
+        _check_outputs(name, self, n_inputs, n_outputs, how, n_leading=1)
 
     def forward(self, x: Tensor) -> Tensor:
         """Rows (n, n_inputs) for all members, or rows of each (M, n, n_inputs), to (M, n, n_outputs)."""
@@ -100,6 +84,95 @@ class Copies(nn.Module):
         in_dims = (0, 0 if x.ndim == 3 else None)
         run_all = torch.vmap(run_one, in_dims=in_dims, randomness="different")
         return run_all(_numbers(self.architecture), x)
+
+
+class OneForAll(nn.Module):
+    """One module of a user that serves all members of an ensemble.
+
+    Without ``scaled`` it is made as ``factory(n_inputs, n_modules * n_outputs)``: members share all but
+    their part of its last layer. With ``scaled`` it is made as ``factory(n_inputs, n_outputs)`` and run
+    once for each member, which scales the rows and the outputs, see
+    :class:`modae.deep.layers.AdapterLayer`.
+
+    Parameters
+    ----------
+    name, factory, n_inputs, n_outputs, n_modules
+        See :class:`Copies`.
+    scaled : bool
+    equal_start : bool, default=False
+        Start from scales of 1 in place of random signs; only a scaled module can.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from modae.deep.copies import OneForAll
+    >>> shared = OneForAll("module", torch.nn.Linear, 4, 2, n_modules=3, scaled=True)
+    >>> tuple(shared(torch.zeros(5, 4)).shape)
+    (3, 5, 2)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        factory: Factory,
+        n_inputs: int,
+        n_outputs: int,
+        n_modules: int,
+        scaled: bool,
+        equal_start: bool = False,
+    ) -> None:
+        super().__init__()
+        if equal_start and not scaled:
+            raise ValueError(
+                f"equal_start must be False with a {name} of your own and body='shared', got True: the "
+                "module starts as it likes."
+            )
+        width = n_outputs if scaled else n_modules * n_outputs
+        _check_factory(name, factory, n_inputs, width)
+        self.sizes, self.scaled = (n_modules, n_outputs), scaled
+        self.architecture = factory(n_inputs, width)
+        _check_members(name, [self.architecture])
+        if scaled:
+            self.before = scales(n_modules, n_inputs, random_signs=not equal_start)
+            self.after = scales(n_modules, n_outputs)
+            self.bias = nn.Parameter(torch.zeros(n_modules, n_outputs))
+        _check_outputs(name, self.architecture, n_inputs, width, "it is tried")
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Rows (n, n_inputs) to outputs of all members, (M, n, n_outputs)."""
+        if not self.scaled:
+            return self.architecture(x).unflatten(-1, self.sizes).transpose(0, 1)
+        rows = (x * self.before[:, None]).flatten(0, 1)
+        outputs = self.architecture(rows).unflatten(0, (self.sizes[0], x.shape[0]))
+        return torch.addcmul(self.bias[:, None], outputs, self.after[:, None])
+
+
+def _check_factory(name: str, factory: Any, n_inputs: int, n_outputs: int) -> None:
+    if isinstance(factory, nn.Module) or not callable(factory):
+        raise ValueError(
+            f"{name} must be a class or function that returns a new torch.nn.Module when called as "
+            f"{name}({n_inputs}, {n_outputs}), got {factory!r}."
+        )
+
+
+def _check_outputs(
+    name: str, module: nn.Module, n_inputs: int, n_outputs: int, when: str, n_leading: int = 0
+) -> None:
+    """Two rows, so that a module that does not fit is found now and named."""
+    rows = next(module.parameters()).new_zeros(2, n_inputs)
+    try:
+        with torch.no_grad():
+            outputs = module(rows)
+    except Exception as error:
+        raise ValueError(
+            f"{name} made a module that fails on rows of shape (2, {n_inputs}) when {when}: {error}"
+        ) from error
+    got = tuple(outputs.shape[n_leading:]) if isinstance(outputs, Tensor) else type(outputs).__name__
+    if got != (2, n_outputs):
+        raise ValueError(
+            f"{name} must make a module that gives a tensor of shape (2, {n_outputs}) for rows of "
+            f"shape (2, {n_inputs}), got {got}."
+        )
 
 
 def _numbers(module: nn.Module) -> dict[str, Tensor]:

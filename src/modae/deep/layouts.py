@@ -11,10 +11,12 @@ import torch
 
 from modae.deep.autoencoder import ModularAutoencoder
 from modae.deep.base import DeepModules
+from modae.deep.classifier import ModularNetworkClassifier
 from modae.deep.loss import AVERAGES, LOSSES
-from modae.deep.model import DTYPES, Scaling, TrainedModel, TrainingState
+from modae.deep.model import DTYPES, TrainedModel, TrainingState
 from modae.deep.networks import NETWORKS
-from modae.deep.supervised import ModularNetworkClassifier, ModularNetworkRegressor
+from modae.deep.regressor import ModularNetworkRegressor
+from modae.deep.scaling import Scaling
 from modae.files import rules
 from modae.files.archive import require
 from modae.files.rules import Layout, Rule, Sizes, choice, count, each, maybe, number, numbers, record
@@ -54,6 +56,19 @@ def history(value: Any, sizes: Sizes) -> None:
         require(np.isfinite(measured).all(), f"{name} must be finite")
 
 
+def scale(value: Any, sizes: Sizes) -> None:
+    """One number above 0, or one for each column, 0 for a constant one."""
+    if isinstance(value, np.ndarray):
+        numbers("D", within=number(0.0))(value, sizes)
+    else:
+        number(above=0.0)(value, sizes)
+
+
+def places(value: Any, sizes: Sizes) -> None:
+    """Indices of columns."""
+    numbers(None, kinds="i", within=count(minimum=0, below="D"), order=1)(value, sizes)
+
+
 def arguments(value: Any, sizes: Sizes) -> None:
     """Arguments of a network; it checks the others itself when it is made."""
     require(isinstance(value, dict) and {"n_features", "n_modules"} <= set(value), "has no sizes")
@@ -64,7 +79,7 @@ def arguments(value: Any, sizes: Sizes) -> None:
 
 def _weights_fit_the_network(model: TrainedModel) -> None:
     """Weights are finite and have the shapes that the network has, and so the optimiser's memory."""
-    if model.draws:
+    if model.is_foreign:
         network = model.new_network({})
     else:
         with torch.device("meta"):  # uses no memory, whatever the sizes
@@ -76,6 +91,11 @@ def _weights_fit_the_network(model: TrainedModel) -> None:
         require(shapes == expected, "the weights do not fit the network")
         for name in parameters:
             require(np.isfinite(weights[name]).all(), f"{name} must be finite")
+    scaling, held_out = model.scaling, model.held_out
+    width = model.arguments["n_features"] + model.arguments.get("n_missing", 0)
+    require(scaling.width == width, "the inputs do not fit the network")
+    if held_out is not None and model.n_rows is not None:
+        require(held_out.max(initial=0) < model.n_rows, "there are no such rows")
     for place, remembered in model.state.optimizer.items():
         known = place.isdecimal() and int(place) < len(parameters)
         require(known, f"there is no parameter {place!r:.20}")
@@ -109,7 +129,7 @@ def _estimator(cls: type[DeepModules], told: dict[str, str] | None = None, **fie
 
 
 LAYOUTS = (
-    Layout(Scaling, {"mean": numbers("D"), "scale": number(above=0.0)}),
+    Layout(Scaling, {"mean": numbers("D"), "scale": scale, "missing": maybe(places)}),
     Layout(
         TrainingState,
         {
@@ -121,6 +141,7 @@ LAYOUTS = (
             "best_weights": maybe(each(array, dict)),
             "optimizer_name": rules.text,
             "optimizer": each(each(memory, dict), dict),
+            "refit": maybe(count()),
         },
         agree=lambda state: require(state.best_epoch <= state.epoch, "there is no such epoch"),
     ),
@@ -138,6 +159,7 @@ LAYOUTS = (
             "n_rows": maybe(count()),
             "state": record(TrainingState),
             "final": maybe(table({"members": number(), "of_mean": number()})),
+            "held_out": maybe(numbers(None, kinds="i", within=number(0))),
         },
         agree=_weights_fit_the_network,
     ),

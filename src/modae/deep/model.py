@@ -9,20 +9,38 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import RLock
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from scipy.sparse import issparse
 from torch import Tensor, nn
 
-from modae.data.rows import Rows, centred_squares, mean_row
+from modae.data.rows import Rows
 from modae.deep.loss import modular_loss
 from modae.deep.networks import NETWORKS
+from modae.deep.scaling import Scaling
 from modae.utils.arrays import Array, Indices
 
 #: Numbers (n, T), or indices of classes (n,); None where the rows are their own targets.
 Targets = np.ndarray | None
+
+
+class Data(NamedTuple):
+    """Rows, what is to be said of them, and how much each counts (1 on average)."""
+
+    rows: Rows
+    targets: Targets = None
+    weights: Array | None = None
+
+    def places(self) -> Indices:
+        """Indices of the rows that count."""
+        return np.arange(self.rows.shape[0]) if self.weights is None else np.flatnonzero(self.weights)
+
+    def some(self, places: Indices) -> "Data":
+        """Some of the rows."""
+        targets, weights = (None if each is None else each[places] for each in self[1:])
+        return Data(self.rows[places], targets, weights)
+
 
 #: Rows are passed through the network in blocks with about this many outputs.
 NUMBERS_IN_BLOCK = 1 << 22
@@ -33,50 +51,6 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 ORDER, SPLIT, TORCH = range(3)
 
 _ONE_AT_A_TIME = RLock()
-
-
-@dataclass(frozen=True, eq=False)
-class Scaling:
-    """Rows are centred and divided by *one* number, the root mean square of what is then left.
-
-    One number for all columns keeps the geometry of the data: squared errors are those of the data
-    divided by ``scale**2``.
-    """
-
-    mean: Array
-    scale: float
-
-    @classmethod
-    def of(cls, rows: Rows, name: str = "X", normalize: bool = True) -> Self:
-        """The scaling that these rows ask for; none at all without ``normalize``."""
-        if not normalize:
-            return cls(np.zeros(rows.shape[1]), 1.0)
-        mean = mean_row(rows)
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            scale = float(np.sqrt(centred_squares(rows, mean).mean() / rows.shape[1]))
-        if not np.isfinite(scale):
-            raise ValueError(
-                f"{name} spreads so far that its squares overflow {rows.dtype}: multiply it by a power "
-                "of ten that brings it nearer to 1."
-            )
-        return cls(mean, scale if scale > np.finfo(rows.dtype).tiny else 1.0)
-
-    def apply(self, block: Rows, dtype: Any) -> Array:
-        """(block - mean) / scale, dense, in memory of its own."""
-        dense = block.toarray() if issparse(block) else np.asarray(block)
-        # In the better of both precisions: digits that the mean cancels must still be there.
-        wide = np.promote_types(dense.dtype, dtype)
-        scaled = np.subtract(dense, self.mean.astype(wide), dtype=wide)
-        scaled /= wide.type(self.scale)
-        with np.errstate(over="ignore"):
-            return scaled.astype(dtype, copy=False)
-
-    def undo(self, values: Array, dtype: Any) -> Array:
-        """Undo :meth:`apply`: values * scale + mean, in this precision."""
-        original = values.astype(dtype)
-        original *= original.dtype.type(self.scale)
-        original += self.mean.astype(dtype)
-        return original
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +71,8 @@ class TrainingState:
     optimizer_name: str = ""
     #: What the optimiser remembers of each parameter, by its place.
     optimizer: dict[str, dict[str, Any]] = field(default_factory=dict)
+    #: Epochs that a second training on all rows takes, once early stopping has found how many.
+    refit: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +97,15 @@ class TrainedModel:
     state: TrainingState
     #: Both terms of the loss, measured after training; None if it was interrupted.
     final: dict[str, float] | None = None
+    #: Rows that validate; None without early stopping, or if they are none of the data.
+    held_out: Indices | None = None
+
+    def __post_init__(self) -> None:
+        """Files of earlier versions have a flag for a shared body."""
+        if "shared_body" in self.arguments:
+            others = {name: value for name, value in self.arguments.items() if name != "shared_body"}
+            body = "shared" if self.arguments["shared_body"] else "separate"
+            object.__setattr__(self, "arguments", {**others, "body": body})
 
     @cached_property
     def network(self) -> nn.Module:
@@ -153,7 +138,12 @@ class TrainedModel:
 
     @property
     def draws(self) -> bool:
-        """Whether the network may draw random numbers: ours do not, those of a user's functions may."""
+        """Whether the network may draw random numbers: for dropout, and in a user's functions."""
+        return self.is_foreign or self.arguments.get("dropout", 0.0) > 0.0
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether a user's functions are part of the network."""
         return any(callable(value) for value in self.arguments.values())
 
     @property
@@ -163,9 +153,13 @@ class TrainedModel:
 
     @property
     def unit(self) -> float:
-        """A loss of 1 in the network, in units of the data: squares scale, probabilities do not."""
+        """A loss of 1 in the network, in units of the data: squares scale, probabilities do not.
+
+        Several targets, each with its own scale, have the mean of their squares.
+        """
         scaling = self.target_scaling or self.scaling
-        return 1.0 if self.objective["loss"] == "cross_entropy" else scaling.scale**2
+        is_squared = self.objective["loss"] != "cross_entropy"
+        return float(np.mean(np.square(scaling.scale))) if is_squared else 1.0
 
     @property
     def n_modules(self) -> int:
@@ -220,7 +214,7 @@ class TrainedModel:
             if not farthest <= np.sqrt(np.finfo(block.dtype).max / (1 + block.shape[1])) / 2:
                 raise ValueError(
                     f"X has entries too far from the training data for {self.dtype}: {farthest:.0e} "
-                    f"times their spread, {self.scaling.scale:.1e}."
+                    f"times their spread, {np.max(self.scaling.scale):.1e}."
                 )
             x = target = torch.as_tensor(np.ascontiguousarray(block), device=device)
             if targets is not None:
@@ -229,6 +223,17 @@ class TrainedModel:
                     chosen = self.target_scaling.apply(chosen, self.dtype)
                 target = torch.as_tensor(np.ascontiguousarray(chosen), device=device)
             yield x, target
+
+    def weighted_batches(
+        self, data: Data, size: int, order: Indices
+    ) -> Iterator[tuple[Tensor, Tensor, Tensor | None]]:
+        """Batches with the weights of their rows, if there are any."""
+        cuts = (order[start : start + size] for start in range(0, len(order), size))
+        for cut, (x, target) in zip(
+            cuts, self.batches(data.rows, size, data.targets, order), strict=True
+        ):
+            weight = None if data.weights is None else torch.as_tensor(data.weights[cut]).to(x)
+            yield x, target, weight
 
     def outputs(self, rows: Rows, part: str = "forward") -> Array:
         """What each module says of the rows, (M, n, ...), in their precision; "encoder" gives codes."""
@@ -267,8 +272,17 @@ class TrainedModel:
                 blocks.append(torch.stack([terms.members, terms.of_mean]).cpu().numpy())
         return self.unit * np.concatenate(blocks, axis=1).astype(np.float64)
 
+    def mean_losses(
+        self, data: Data, order: Indices | None = None, network: nn.Module | None = None
+    ) -> tuple[float, float]:
+        """Weighted means over rows of :meth:`losses`."""
+        losses, weights = self.losses(data.rows, data.targets, order, network), data.weights
+        chosen = weights if weights is None or order is None else weights[order]
+        members, of_mean = np.average(losses, axis=1, weights=chosen)
+        return float(members), float(of_mean)
+
     def seeded(self, epoch: int = 0) -> AbstractContextManager[None]:
-        """Inside, what a user's module draws depends on seed and epoch alone; our own draw nothing."""
+        """Inside, what modules draw depends on seed and epoch alone; most draw nothing."""
         if not self.draws:
             return nullcontext()
         return seeded_torch(self.torch_device, self.state.seed, epoch)

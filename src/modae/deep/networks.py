@@ -10,20 +10,22 @@ times as long on one core: the loss without reconstructions (:mod:`modae.deep.sh
 stacked weights, and the first layer is no longer one product.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from modae.deep.copies import Copies, Factory
+from modae.deep.copies import Copies, Factory, OneForAll
+from modae.deep.layers import AdapterLayer, MemberLayer
 from modae.deep.loss import check_name
-from modae.utils.parameters import check_count, check_flag
+from modae.utils.parameters import check_choice, check_count
 
 Activation = str | Callable[[], nn.Module]
+
+#: What the modules of a network for regression or classification have in common.
+BODIES = ("separate", "shared", "adapters")
 
 #: Names and what they stand for, with torch's default settings.
 ACTIVATIONS: dict[str, type[nn.Module]] = {
@@ -58,6 +60,8 @@ class ModularAutoencoderNetwork(nn.Module):
     equal_start : bool, default=False
         Start all modules from the same numbers. They then stay equal under any training that treats them
         alike; the default draws each module on its own, from torch's global generator.
+    dropout : float, default=0.0
+        Part of the hidden units that is left out, drawn anew for each row of each module in training.
     encoder, decoder : callable, optional
         A user's own architecture in place of hidden layers: classes or functions, called as
         ``encoder(n_features, n_components)`` and ``decoder(n_components, n_features)``, that return a
@@ -88,6 +92,7 @@ class ModularAutoencoderNetwork(nn.Module):
         hidden_layer_sizes: Sequence[int] = (),
         activation: Activation = "relu",
         equal_start: bool = False,
+        dropout: float = 0.0,
         encoder: Factory | None = None,
         decoder: Factory | None = None,
     ) -> None:
@@ -95,7 +100,10 @@ class ModularAutoencoderNetwork(nn.Module):
         if (encoder is None) != (decoder is None):
             raise ValueError("encoder and decoder must be given both, or none of them.")
         hidden = checked_sizes(hidden_layer_sizes) if encoder is None else ()
-        widths, settings = [n_features, *hidden, n_components], (activation, n_modules, equal_start)
+        widths, settings = (
+            [n_features, *hidden, n_components],
+            (activation, n_modules, equal_start, dropout),
+        )
         self.encoder = build_members("encoder", encoder, widths, *settings)
         self.decoder = build_members("decoder", decoder, widths[::-1], *settings)
 
@@ -117,20 +125,26 @@ class ModularRegressionNetwork(nn.Module):
     hidden_layer_sizes : tuple of int, default=(64,)
     activation : str or callable, default="relu"
         After each hidden layer, see :func:`make_activation`.
-    shared_body : bool, default=False
-        One body (all hidden layers) for all modules, which then differ only in their top layer.
+    body : {"separate", "shared", "adapters"}, default="separate"
+        What modules have in common: nothing; all hidden layers, so that they differ only in their top
+        layer; or the weights of all hidden layers, which each of them scales, see
+        :class:`modae.deep.layers.AdapterLayer`.
     equal_start : bool, default=False
         Start all modules from the same numbers.
+    dropout : float, default=0.0
+        Part of the hidden units that is left out in training.
     module : callable, optional
         A user's own architecture in place of hidden layers: a class or function, called as
         ``module(n_features, n_outputs)``, that returns a new ``torch.nn.Module``, see
-        :class:`modae.deep.copies.Copies`.
+        :class:`modae.deep.copies.Copies`, and :class:`modae.deep.copies.OneForAll` for a shared body.
+    n_missing : int, default=0
+        Columns after the features which say what is missing.
 
     Examples
     --------
     >>> import torch
     >>> from modae.deep.networks import ModularRegressionNetwork
-    >>> network = ModularRegressionNetwork(4, n_outputs=2, n_modules=3, shared_body=True)
+    >>> network = ModularRegressionNetwork(4, n_outputs=2, n_modules=3, body="adapters")
     >>> tuple(network(torch.zeros(5, 4)).shape)
     (3, 5, 2)
     """
@@ -142,20 +156,22 @@ class ModularRegressionNetwork(nn.Module):
         n_modules: int,
         hidden_layer_sizes: Sequence[int] = (64,),
         activation: Activation = "relu",
-        shared_body: bool = False,
+        body: str = "separate",
         equal_start: bool = False,
+        dropout: float = 0.0,
         module: Factory | None = None,
+        n_missing: int = 0,
     ) -> None:
         super().__init__()
-        check_flag("shared_body", shared_body)
-        if shared_body and module is not None:
-            raise ValueError("shared_body must be False with a module of your own, got True.")
+        check_choice("body", body, BODIES)
         hidden = checked_sizes(hidden_layer_sizes) if module is None else ()
-        widths, n_shared = [n_features, *hidden, n_outputs], len(hidden) if shared_body else 0
+        widths = [n_features + n_missing, *hidden, n_outputs]
+        n_shared = len(hidden) if body == "shared" else 0
         self.body = nn.Sequential()  # without layers it returns what it is given
         for pair in pairwise(widths[: n_shared + 1]):
             self.body.extend([nn.Linear(*pair), make_activation(activation)])
-        settings = activation, n_modules, equal_start
+            self.body.extend([nn.Dropout(dropout)] if dropout else [])
+        settings = activation, n_modules, equal_start, dropout, body
         self.members = build_members("module", module, widths[n_shared:], *settings)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -170,46 +186,6 @@ NETWORKS: dict[str, Callable[..., nn.Module]] = {
 }
 
 
-class MemberLayer(nn.Module):
-    r"""The same linear layer in M modules, each with its own numbers, as one product for all of them.
-
-    Module i computes :math:`W_ih_i+b_i` as ``torch.nn.Linear`` does, with its start too: uniform within
-    :math:`\pm1/\sqrt{\text{fan in}}`.
-
-    Parameters
-    ----------
-    n_modules, n_inputs, n_outputs : int
-    equal_start : bool, default=False
-
-    Attributes
-    ----------
-    weight : Parameter of shape (n_modules, n_outputs, n_inputs)
-    bias : Parameter of shape (n_modules, n_outputs)
-
-    Examples
-    --------
-    >>> import torch
-    >>> from modae.deep.networks import MemberLayer
-    >>> layer = MemberLayer(5, 3, 2)
-    >>> tuple(layer(torch.zeros(7, 3)).shape), tuple(layer(torch.zeros(5, 7, 3)).shape)
-    ((5, 7, 2), (5, 7, 2))
-    """
-
-    def __init__(self, n_modules: int, n_inputs: int, n_outputs: int, equal_start: bool = False) -> None:
-        super().__init__()
-        self.weight = _start((n_modules, n_outputs, n_inputs), n_inputs, equal_start)
-        self.bias = _start((n_modules, n_outputs), n_inputs, equal_start)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Rows (n, n_inputs) for all modules, or rows of each (M, n, n_inputs), to (M, n, n_outputs)."""
-        if x.ndim == 2:  # one product for all modules, (n, M * n_outputs)
-            side_by_side = functional.linear(x, self.weight.flatten(0, 1), self.bias.flatten())
-            # Not len(x), which exporters take for a constant.
-            return side_by_side.view(x.shape[0], *self.bias.shape).transpose(0, 1)
-        # In place: baddbmm first writes the bias to every row, which takes longer than this.
-        return torch.bmm(x, self.weight.transpose(1, 2)).add_(self.bias[:, None])
-
-
 def build_members(
     name: str,
     factory: Factory | None,
@@ -217,6 +193,8 @@ def build_members(
     activation: Activation,
     n_modules: int,
     equal_start: bool,
+    dropout: float,
+    body: str = "separate",
 ) -> nn.Module:
     """All members as one network: layers with an activation between them, or copies of a user's module.
 
@@ -228,8 +206,10 @@ def build_members(
         Makes a user's module, see :class:`modae.deep.copies.Copies`; None for our own layers.
     widths : sequence of int
         Number of inputs, sizes of the hidden layers, number of outputs.
-    activation, n_modules, equal_start
+    activation, n_modules, equal_start, dropout
         See :class:`ModularAutoencoderNetwork`.
+    body : str, default="separate"
+        See :class:`ModularRegressionNetwork`.
 
     Returns
     -------
@@ -238,17 +218,20 @@ def build_members(
         (M, n, n_outputs).
     """
     if factory is not None:
-        return Copies(name, factory, widths[0], widths[-1], n_modules, equal_start)
+        if body == "separate":
+            return Copies(name, factory, widths[0], widths[-1], n_modules, equal_start)
+        scaled = body == "adapters"
+        return OneForAll(name, factory, widths[0], widths[-1], n_modules, scaled, equal_start)
     layers: list[nn.Module] = []
-    for pair in pairwise(widths):
-        layers += [MemberLayer(n_modules, *pair, equal_start), make_activation(activation)]
-    return nn.Sequential(*layers[:-1])
-
-
-def _start(shape: tuple[int, ...], fan_in: int, equal_start: bool) -> nn.Parameter:
-    bound = 1.0 / math.sqrt(fan_in)
-    drawn = torch.empty(1, *shape[1:]) if equal_start else torch.empty(shape)
-    return nn.Parameter(drawn.uniform_(-bound, bound).expand(shape).contiguous())
+    for place, pair in enumerate(pairwise(widths[:-1])):
+        if body == "adapters":
+            layers.append(AdapterLayer(n_modules, *pair, random_signs=place == 0 and not equal_start))
+        else:
+            layers.append(MemberLayer(n_modules, *pair, equal_start))
+        layers.append(make_activation(activation))
+        layers += [nn.Dropout(dropout)] if dropout else []
+    make_activation(activation)  # a wrong one is refused also where no hidden layer needs it
+    return nn.Sequential(*layers, MemberLayer(n_modules, widths[-2], widths[-1], equal_start))
 
 
 def checked_sizes(hidden_layer_sizes: Any) -> Sequence[int]:

@@ -6,7 +6,7 @@ had not.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from inspect import isclass, signature
 from typing import Any
@@ -15,12 +15,22 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from modae.data.rows import Rows
 from modae.deep.loss import LossTerms, check_name
-from modae.deep.model import ORDER, SPLIT, Targets, TrainedModel, TrainingState, to_arrays, to_tensors
+from modae.deep.model import (
+    ORDER,
+    SPLIT,
+    Data,
+    TrainedModel,
+    TrainingState,
+    to_arrays,
+    to_tensors,
+)
 from modae.deep.shortcut import network_terms
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_non_negative
+
+#: Of fewer rows none is held out: what a handful says of the best epoch is chance.
+FEWEST_ROWS = 40
 
 #: A loss this many times that of the first epoch, and still growing, will not come back.
 GROWTH_LIMIT = 1e3
@@ -44,22 +54,29 @@ class DivergedError(RuntimeError):
 
 
 def train(
-    model: TrainedModel, rows: Rows, targets: Targets, options: Any, until: int, *, stream: bool = False
+    model: TrainedModel,
+    data: Data,
+    options: Any,
+    until: int,
+    *,
+    valid: Data | None = None,
+    stream: bool = False,
 ) -> Iterator[TrainedModel]:
     """Train epoch by epoch: gives the model after each, and at last with the losses of all rows.
 
     Parameters
     ----------
     model : TrainedModel
-        Where to go on; it stays as it is.
-    rows : array or sparse matrix of shape (n, D)
-    targets : ndarray or None
-        See :data:`modae.deep.model.Targets`.
+        Where to go on; it stays as it is. With rows that are held out, the weights of the epoch which
+        does best on them are kept, and training stops when patience runs out. With ``options.refit``, a
+        second training on all rows then takes as many epochs as the best had.
+    data : Data
     options : estimator
-        Its parameters say how to train. With early stopping, rows are held out, the weights of the best
-        epoch are kept, and training stops when patience runs out.
+        Its parameters say how to train.
     until : int
         Number of epochs after which training ends.
+    valid : Data, optional
+        Other rows that validate.
     stream : bool, default=False
         Whether the rows are one part of a stream: the next may be quite different. So there is no early
         stopping, and the learning rate is constant.
@@ -68,10 +85,14 @@ def train(
     ------
     model : TrainedModel
     """
-    state, validate = model.state, options.early_stopping and not stream
-    every = np.arange(rows.shape[0])
-    chosen, held_out = _split_rows(every, state.seed, options) if validate else (every, None)
+    state, chosen, judges = model.state, data.places(), valid
+    if state.refit is not None:
+        until, judges = state.refit, None
+    elif model.held_out is not None:
+        chosen, judges = np.setdiff1d(chosen, model.held_out), data.some(model.held_out)
+    validate = judges is not None
     batch_size = len(chosen) if options.batch_size == "all" else int(options.batch_size)
+    limit = None if options.max_gradient_norm is None else float(options.max_gradient_norm)
     network = model.new_network(state.weights)
     optimizer = make_optimizer(options, network, state)
     forward = torch.compile(network) if options.compile else network
@@ -85,19 +106,16 @@ def train(
         order = np.random.default_rng([state.seed, ORDER, state.epoch]).permutation(chosen)
         with model.seeded(state.epoch):
             network.train()
-            sums = np.zeros(3)
-            for x, target in model.batches(rows, batch_size, targets, order):
-                terms = train_step(forward, optimizer, model.objective, x, target)
-                values = model.unit * np.array([term.item() for term in terms])
-                check_finite(epoch, values)
-                sums += len(x) * values
-            loss, members, of_mean = sums / len(order)
+            batches = model.weighted_batches(data, batch_size, order)
+            loss, members, of_mean = train_epoch(model, forward, optimizer, batches, limit)
             record = {"loss": loss, "members": members, "of_mean": of_mean}
             record |= {"diversity": members - of_mean, "learning_rate": rate}
             network.eval()
             if validate:
-                found = model.losses(rows, targets, held_out, network).mean(axis=1)
-                record["valid_loss"] = model.loss(*found)
+                assert judges is not None
+                found = model.mean_losses(judges, network=network)
+                # Together is how modules of a supervised ensemble will be used.
+                record["valid_loss"] = found[1] if options._judged_together else model.loss(*found)
                 check_finite(epoch, [record["valid_loss"], *found])
         unknown = np.full(state.epoch, np.nan)  # a quantity that is missing in some epochs is NaN there
         history = {
@@ -124,21 +142,54 @@ def train(
         model = replace(model, state=state)
         yield model
 
-    members, of_mean = (float(term) for term in model.losses(rows, targets, chosen).mean(axis=1))
+    if options.early_stopping and options.refit and model.held_out is not None and state.refit is None:
+        model = replace(model, state=TrainingState(state.seed, refit=state.best_epoch))
+        yield from train(model, data, options, state.best_epoch)
+        return
+    members, of_mean = model.mean_losses(data, chosen)
     check_finite(state.epoch, [model.loss(members, of_mean), members, of_mean])  # after the last step
     yield replace(model, final={"members": members, "of_mean": of_mean})
 
 
+def train_epoch(
+    model: TrainedModel,
+    network: Any,
+    optimizer: torch.optim.Optimizer,
+    batches: Iterable[tuple[Tensor, Tensor, Tensor | None]],
+    limit: float | None,
+) -> Array:
+    """A step for each batch; the loss and its two terms, means over the rows."""
+    sums, n_rows, epoch = np.zeros(3), 0, model.state.epoch + 1
+    for x, target, weight in batches:
+        terms = train_step(network, optimizer, model.objective, x, target, weight, limit)
+        values = model.unit * np.array([term.item() for term in terms])
+        check_finite(epoch, values)
+        sums, n_rows = sums + len(x) * values, n_rows + len(x)
+    return sums / n_rows
+
+
 def train_step(
-    network: Any, optimizer: torch.optim.Optimizer, objective: dict[str, Any], x: Tensor, target: Tensor
+    network: Any,
+    optimizer: torch.optim.Optimizer,
+    objective: dict[str, Any],
+    x: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    limit: float | None = None,
 ) -> LossTerms:
     """One step of the optimiser, which may ask for the loss more than once; the terms it saw last."""
     seen: list[LossTerms] = []
 
     def loss() -> Tensor:
         optimizer.zero_grad()
-        terms = network_terms(network, x, target, **objective)
+        if weight is None:
+            terms = network_terms(network, x, target, **objective)
+        else:
+            of_rows = network_terms(network, x, target, reduction="none", **objective)
+            terms = LossTerms(*((weight * term).mean() for term in of_rows))
         terms.loss.backward()  # type: ignore[no-untyped-call]
+        if limit is not None:
+            nn.utils.clip_grad_norm_(network.parameters(), limit)
         seen[:] = [terms]
         return terms.loss
 
@@ -146,13 +197,31 @@ def train_step(
     return seen[0]
 
 
-def _split_rows(every: Indices, seed: int, options: Any) -> tuple[Indices, Indices]:
-    """Indices of the rows to train on and of those held out; each has some."""
-    n_rows, order = len(every), np.random.default_rng([seed, SPLIT]).permutation(every)
-    if n_rows < 2:
-        raise ValueError("early_stopping=True holds rows out and needs at least 2, got n_samples = 1.")
-    n_held_out = max(1, min(round(options.validation_fraction * n_rows), n_rows - 1))
-    return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+def rows_held_out(strata: np.ndarray, places: Indices, seed: int, fraction: float) -> Indices | None:
+    """A part of the rows that has its share of each stratum, and leaves one of each; None if too few.
+
+    Rows in order of their stratum, and by chance inside each, are taken at equal distances.
+
+    Parameters
+    ----------
+    strata : ndarray of shape (n,)
+        Class of each row; all alike where there are none.
+    places : ndarray of int
+        The rows to choose from.
+    seed : int
+    fraction : float
+        The part to choose.
+    """
+    if len(places) < FEWEST_ROWS:
+        return None
+    rng = np.random.default_rng([seed, SPLIT])
+    order = rng.permutation(places)
+    order = order[np.argsort(strata[order], kind="stable")]
+    first = np.append(True, strata[order][1:] != strata[order][:-1])
+    free = order[~first]
+    n_chosen = min(len(free), max(1, round(fraction * len(places))))
+    steps = (np.arange(n_chosen) + rng.random()) * (len(free) / max(1, n_chosen))
+    return np.sort(free[steps.astype(int)]) if n_chosen else None
 
 
 def check_finite(epoch: int, terms: Sequence[float] | Array) -> None:

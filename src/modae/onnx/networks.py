@@ -5,12 +5,15 @@ import logging
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
+import numpy as np
 import torch
+from onnx import TensorProto
 from torch import Tensor, nn
 
 from modae.deep.autoencoder import ModularAutoencoder
+from modae.deep.classifier import ModularNetworkClassifier
 from modae.deep.copies import Copies
-from modae.deep.supervised import ModularNetworkClassifier, ModularNetworkRegressor
+from modae.deep.regressor import ModularNetworkRegressor
 from modae.onnx.graph import Classification, Converter, Features, Graph, Regression, refusal
 from modae.utils.extras import require
 
@@ -59,8 +62,20 @@ def _mean_of_modules(graph: Graph, stack: str) -> str:
 
 def _outputs(graph: Graph, model: Any, parts: list[nn.Module], x: Features) -> str:
     """What the modules say of rows after these parts of their network, (M, n, outputs)."""
-    rows = graph.add("Div", graph.centred(x.name, model.scaling.mean), model.scaling.scale)
-    return graph.embed(exported(parts, x.width), rows)[0]
+    scaling = model.scaling
+    rows = graph.centred(x.name, scaling.mean)
+    if np.ndim(scaling.scale):
+        rows = graph.add("Mul", rows, scaling.factor)
+    else:
+        rows = graph.add("Div", rows, scaling.scale)
+    if scaling.missing is not None:
+        absent = graph.add("IsNaN", x.name)
+        rows = graph.add("Where", absent, 0.0, rows)
+        if len(scaling.missing):
+            told = graph.add("Gather", absent, scaling.missing, axis=1)
+            told = graph.add("Cast", told, to=TensorProto.FLOAT)
+            rows = graph.add("Concat", rows, told, axis=1)
+    return graph.embed(exported(parts, scaling.width), rows)[0]
 
 
 class Unstacked(nn.Module):

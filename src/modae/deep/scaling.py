@@ -1,0 +1,129 @@
+"""How numbers come to a network: centred, divided by one number or by one for each column."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+
+from modae.data.rows import Rows, centred_squares, mean_row, shares_of
+from modae.utils.arrays import Array, Indices
+
+#: Columns are summed up in blocks of about this many numbers.
+NUMBERS_IN_BLOCK = 1 << 22
+
+#: Deviations below this part of the mean are round-off of a constant.
+ROUND_OFF = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Rows are centred and divided by *one* number, or by one for each column.
+
+    One number for all columns, the root mean square of what is left of the mean, keeps the geometry of
+    the data: squared errors are those of the data divided by ``scale**2``. One number for each column,
+    its standard deviation, makes columns of any units alike; a column that was constant has the scale 0,
+    and is read as 0 whatever comes later.
+    """
+
+    mean: Array
+    #: Of shape (D,) if columns have their own.
+    scale: Any
+    #: Columns whose missing entries are told to the network; None where no entry may be missing.
+    missing: Indices | None = None
+
+    @classmethod
+    def of(cls, rows: Rows, name: str = "X", normalize: bool = True) -> Self:
+        """One scale for these rows; none at all without ``normalize``."""
+        if not normalize:
+            return cls(np.zeros(rows.shape[1]), 1.0)
+        mean = mean_row(rows)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            scale = float(np.sqrt(centred_squares(rows, mean).mean() / rows.shape[1]))
+        _check_spread(name, rows, scale)
+        return cls(mean, scale if scale > np.finfo(rows.dtype).tiny else 1.0)
+
+    @classmethod
+    def of_columns(
+        cls, rows: Rows, name: str = "X", normalize: bool = True, weights: Array | None = None
+    ) -> Self:
+        """One scale for each column, from the entries that are there."""
+        mean, scale, missing = column_moments(rows, weights)
+        if not normalize:
+            mean, scale = np.zeros_like(mean), np.ones_like(scale)
+        _check_spread(name, rows, scale)
+        return cls(mean, scale, missing)
+
+    @property
+    def width(self) -> int:
+        """Columns that the network reads."""
+        return len(self.mean) + (0 if self.missing is None else len(self.missing))
+
+    @property
+    def factor(self) -> Any:
+        """What centred columns are multiplied by: 0 for a column that was constant."""
+        return np.divide(1.0, self.scale, out=np.zeros(len(self.mean)), where=self.scale > 0.0)
+
+    def apply(self, block: Rows, dtype: Any) -> Array:
+        """(block - mean) / scale, dense, in memory of its own; missing entries become the mean, 0."""
+        dense = block.toarray() if issparse(block) else np.asarray(block)
+        # In the better of both precisions: digits that the mean cancels must still be there.
+        wide = np.promote_types(dense.dtype, dtype)
+        scaled = np.subtract(dense, self.mean.astype(wide), dtype=wide)
+        if np.ndim(self.scale):
+            scaled *= self.factor.astype(wide)
+        else:
+            scaled /= wide.type(self.scale)
+        if self.missing is not None:
+            absent = np.isnan(dense)
+            scaled[absent] = 0.0
+            if len(self.missing):
+                scaled = np.hstack([scaled, absent[:, self.missing].astype(wide)])
+        with np.errstate(over="ignore"):
+            return scaled.astype(dtype, copy=False)
+
+    def undo(self, values: Array, dtype: Any) -> Array:
+        """Undo :meth:`apply`: values * scale + mean, in this precision."""
+        original = values.astype(dtype)
+        original *= np.asarray(self.scale).astype(original.dtype)
+        original += self.mean.astype(dtype)
+        return original
+
+
+def column_moments(rows: Rows, weights: Array | None = None) -> tuple[Array, Array, Indices]:
+    """Weighted mean and standard deviation of each column, and the columns with missing entries.
+
+    A deviation is 0 for a column that is constant, or empty.
+    """
+    shares = shares_of(weights, rows.shape[0])[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums, present, absent = np.zeros((3, rows.shape[1]))
+        for cut, block, there in _blocks(rows):
+            sums += (shares[cut] * np.where(there, block, 0.0)).sum(axis=0)
+            present += (shares[cut] * there).sum(axis=0)
+            absent += (~there).sum(axis=0)
+        mean = np.divide(sums, present, out=np.zeros_like(sums), where=present > 0.0)
+        squares = np.zeros_like(sums)
+        for cut, block, there in _blocks(rows):
+            squares += (shares[cut] * np.where(there, block - mean, 0.0) ** 2).sum(axis=0)
+        deviation = np.sqrt(np.divide(squares, present, out=np.zeros_like(sums), where=present > 0.0))
+    deviation[deviation <= ROUND_OFF * np.abs(mean)] = 0.0
+    return mean, deviation, np.flatnonzero(absent)
+
+
+def _blocks(rows: Rows) -> Iterator[tuple[slice, Array, np.ndarray]]:
+    height = max(1, NUMBERS_IN_BLOCK // rows.shape[1])
+    for start in range(0, rows.shape[0], height):
+        cut = slice(start, min(start + height, rows.shape[0]))
+        block = rows[cut].toarray() if issparse(rows) else rows[cut]
+        block = np.asarray(block, dtype=np.float64)
+        yield cut, block, ~np.isnan(block)
+
+
+def _check_spread(name: str, rows: Rows, scale: Any) -> None:
+    if not np.isfinite(scale).all():
+        raise ValueError(
+            f"{name} spreads so far that its squares overflow {rows.dtype}: multiply it by a power "
+            "of ten that brings it nearer to 1."
+        )
