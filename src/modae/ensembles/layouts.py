@@ -15,6 +15,7 @@ from modae.ensembles.classifier_cv import ModularClassifierCV
 from modae.ensembles.conformal import HeldOut
 from modae.ensembles.families import AllColumns
 from modae.ensembles.neighbors import NearestNeighborClassifier, NearestNeighborRegressor, NearestRows
+from modae.ensembles.outliers import ModularOutlierDetector
 from modae.ensembles.regressor import Calibration, ModularRegressor
 from modae.ensembles.regressor_cv import ModularRegressorCV
 from modae.files import rules
@@ -110,6 +111,16 @@ LAYOUTS = (
         ModularRegressor,
         {**ENSEMBLE, "_target_shape": target_shape, "calibration_": record(Calibration)},
         optional={"calibration_"},
+    ),
+    Layout(
+        ModularOutlierDetector,
+        {
+            "extractor_": part("transform", "score_samples", columns="D"),
+            "_nearest": record(NearestRows, N="N"),
+            "_variance": number(above=0.0),
+            "reference_scores_": numbers("N", order=1),
+            "offset_": number(),
+        },
     ),
     Layout(ModularClassifierCV, {"classes_": rules.labels, **SEARCH}),
     Layout(ModularRegressorCV, SEARCH),
