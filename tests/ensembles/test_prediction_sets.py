@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
-from strategies import metamorphic
 
 import modae
 from modae import LinearModularAutoencoder, ModularClassifier
 from modae.ensembles.conformal import HeldOut, mass_above
+from strategies import metamorphic
 
 EXTRACTOR = LinearModularAutoencoder(3, 2, 0.5, random_state=0)
 
@@ -45,7 +45,9 @@ def slow_set(model, row, coverage, per_class):
     shares = model.predict_proba(row[None])[0]
     for place, own in enumerate(shares):
         score = sum(p for p in shares if p > own + 1e-12)
-        scores = [s for s, c in zip(held.scores, held.labels, strict=True) if not per_class or c == place]
+        scores = [
+            s for s, c in zip(held.scores, held.labels, strict=True) if not per_class or c == place
+        ]
         rank = ceil((len(scores) + 1) * coverage - 1e-12)
         chosen.append(rank > len(scores) or score <= sorted(scores)[rank - 1] + 1e-12)
     return chosen
@@ -82,7 +84,9 @@ def test_members_never_see_the_rows_held_out():
     X, y = blobs(80, np.random.default_rng(2))
     model = ModularClassifier(EXTRACTOR, calibrate=0.25, random_state=0).fit(X, y)
     assert {len(member.nearest_.rows) for member in model.estimators_} == {60}
-    assert {len(getattr(model.held_out_, name)) for name in ("scores", "labels", "doubts", "wrong")} == {20}
+    assert {len(getattr(model.held_out_, name)) for name in ("scores", "labels", "doubts", "wrong")} == {
+        20
+    }
     again = clone(model).fit(pd.DataFrame(X, columns=list("abcd")), y)
     np.testing.assert_array_equal(again.held_out_.scores, model.held_out_.scores)
     assert not hasattr(model.set_params(calibrate=None).fit(X, y), "held_out_")
@@ -156,7 +160,9 @@ def test_a_calibration_that_cannot_work_is_refused():
     with pytest.raises(ValueError, match="calibrate does not work with weights"):
         ModularClassifier(EXTRACTOR, calibrate=0.5).fit(X, y, sample_weight=np.ones(40))
     alone = np.where(np.arange(40) == 5, 9, y)
-    with pytest.raises(ValueError, match=r"calibrate=0.9 leaves no row of class [29] to train on: lower"):
+    with pytest.raises(
+        ValueError, match=r"calibrate=0.9 leaves no row of class [29] to train on: lower"
+    ):
         for seed in range(20):
             ModularClassifier(EXTRACTOR, calibrate=0.9, random_state=seed).fit(X, alone)
 

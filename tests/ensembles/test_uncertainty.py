@@ -4,7 +4,6 @@ from math import log
 
 import numpy as np
 import pytest
-from ensembles.parts import ColumnModules, OpenVoter, Voter
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -12,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
+from ensembles.parts import ColumnModules, OpenVoter, Voter
 from modae import (
     LinearModularAutoencoder,
     ModularClassifier,
@@ -76,7 +76,9 @@ def test_nearest_neighbours_have_no_aleatoric_part():
 
 
 def test_a_single_member_has_no_epistemic_part():
-    model = ModularClassifier(LinearModularAutoencoder(1, 2), LogisticRegression(max_iter=5000)).fit(X, y)
+    model = ModularClassifier(LinearModularAutoencoder(1, 2), LogisticRegression(max_iter=5000)).fit(
+        X, y
+    )
     np.testing.assert_allclose(model.uncertainty(X)[:, 2], 0.0, atol=1e-12)
 
 

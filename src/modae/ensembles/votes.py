@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import entr, softmax
+from scipy.special import softmax
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
@@ -166,6 +166,12 @@ def row_disagreement(shares: Array, n_members: int) -> Array:
     return np.clip(1.0 - agreement, 0.0, 1.0)
 
 
+def row_entropy(shares: Array) -> Array:
+    """Entropy of each row in nats; the same as scipy's ``entr`` in a fraction of the time."""
+    entropies: Array = -np.einsum("nc,nc->n", shares, np.log(np.maximum(shares, 1e-300)))
+    return np.maximum(entropies, 0.0)  # not -0.0
+
+
 def split_uncertainty(members: Sequence[Array]) -> Array:
     r"""Total, aleatoric and epistemic uncertainty of each row, in nats, (n, 3).
 
@@ -183,8 +189,8 @@ def split_uncertainty(members: Sequence[Array]) -> Array:
     array([[0.69, 0.69, 0.  ],
            [0.69, 0.  , 0.69]])
     """
-    total = entr(sum(members) / len(members)).sum(axis=1)
-    aleatoric = sum(entr(each).sum(axis=1) for each in members) / len(members)
+    total = row_entropy(sum(members) / len(members))
+    aleatoric = sum(map(row_entropy, members)) / len(members)
     # Round-off can make the whole less than its part.
     aleatoric = np.minimum(aleatoric, total)
     return np.column_stack([total, aleatoric, total - aleatoric])
