@@ -1,7 +1,8 @@
 """Does doubt find errors and strangers, and do sets hold what they promise?
 
-``python -m benchmarks.uncertainty [--part NAME] [--quick]`` prints the tables of ``docs/uncertainty.md``,
-on development sets of at most 800 rows. Every method is at its default; losses are printed too.
+``python -m benchmarks.uncertainty [--part NAME] [--quick]`` prints the tables of
+``docs/uncertainty.md``, on development sets of at most 800 rows. Every method is at its default; losses
+are printed too.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ MOST_ROWS = 800
 
 ERRORS = (
     "breast cancer", "digits", "vote", "party", "affairs", "travel", "cars", "housing", "diabetes",
-    "images basic", "images rotations", "images rectangles", "waveform", "turned checkerboard", "spirals",
-    "threenorm", "ringnorm", "swiss roll", "hypercube", "hypercube, much noise", "rare class",
+    "images basic", "images rotations", "images rectangles", "waveform", "turned checkerboard",
+    "spirals", "threenorm", "ringnorm", "swiss roll", "hypercube", "hypercube, much noise", "rare class",
     "multiplexer",
 )  # fmt: skip
 

@@ -146,7 +146,9 @@ def test_what_cannot_work_is_refused(method):
     for bad in (0.0, 1.0, "most", np.nan):
         with pytest.raises(ValueError, match="coverage must be a number strictly between 0 and 1, got"):
             getattr(model, method)(X, bad)
-    with pytest.raises(ValueError, match="coverage=0.95 needs at least 19 rows held out, got 10: raise"):
+    with pytest.raises(
+        ValueError, match=r"coverage=0.95 needs at least 19 rows held out, got 10: raise"
+    ):
         getattr(model, method)(X, coverage=0.95)
     with pytest.raises(ValueError, match="per_class must be True or False, got 'yes'"):
         model.predict_set(X, 0.5, per_class="yes")
@@ -160,11 +162,9 @@ def test_a_calibration_that_cannot_work_is_refused():
     with pytest.raises(ValueError, match="calibrate does not work with weights"):
         ModularClassifier(EXTRACTOR, calibrate=0.5).fit(X, y, sample_weight=np.ones(40))
     alone = np.where(np.arange(40) == 5, 9, y)
-    with pytest.raises(
-        ValueError, match=r"calibrate=0.9 leaves no row of class [29] to train on: lower"
-    ):
-        for seed in range(20):
-            ModularClassifier(EXTRACTOR, calibrate=0.9, random_state=seed).fit(X, alone)
+    model = ModularClassifier(EXTRACTOR, calibrate=0.9, random_state=0)
+    with pytest.raises(ValueError, match=r"calibrate=0.9 leaves no row of class \d to train on: lower"):
+        model.fit(X, alone)
 
 
 def test_digits_are_left_to_a_person_where_the_vote_errs():

@@ -354,7 +354,7 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
         soft = self.voting_ == "soft"
         answers = self._member_probabilities(features) if soft else self._decisions(features)
         votes = np.stack([each.argmax(axis=1) if each.ndim == 2 else each > 0.0 for each in answers])
-        mean = sum(answers) / len(answers)
+        mean: Any = sum(answers) / len(answers)
         if soft:
             return mean, votes, None
         return softmax_shares(mean, self.temperature_), votes.astype(np.intp), mean

@@ -1,7 +1,7 @@
 r"""Rows held out of a fit, and what they promise: sets of classes, and which rows to leave to a person.
 
-The score of a class is the probability of all classes that are likelier (adaptive prediction sets, Romano,
-Sesia and Candes 2020, without their random number):
+The score of a class is the probability of all classes that are likelier (adaptive prediction sets,
+Romano, Sesia and Candes 2020, without their random number):
 
 .. math:: s(x,c)=\sum_{k:\,p_k(x)>p_c(x)}p_k(x) .
 

@@ -69,11 +69,11 @@ class VotingEnsemble(ModularEnsemble):
 
         .. math:: H\Big(\tfrac1M\sum_ip_i\Big)=\tfrac1M\sum_iH(p_i)+\text{epistemic} .
 
-        *Total* finds errors about as well as one minus the largest probability. *Aleatoric* is the doubt that the members have
-        each on its own: classes overlap here. *Epistemic*, never negative, is how much they differ: other
-        features, or more rows, would tell. Members without graded probabilities, such as 1-NN, have no
-        aleatoric part: all their doubt counts as epistemic. A single member (a search that chose a
-        learner on X itself) has no epistemic part.
+        *Total* finds errors about as well as one minus the largest probability. *Aleatoric* is the doubt
+        that the members have each on its own: classes overlap here. *Epistemic*, never negative, is how
+        much they differ: other features, or more rows, would tell. Members without graded probabilities,
+        such as 1-NN, have no aleatoric part: all their doubt counts as epistemic. A single member (a
+        search that chose a learner on X itself) has no epistemic part.
 
         Parameters
         ----------

@@ -168,8 +168,9 @@ def row_disagreement(shares: Array, n_members: int) -> Array:
 
 def row_entropy(shares: Array) -> Array:
     """Entropy of each row in nats; the same as scipy's ``entr`` in a fraction of the time."""
-    entropies: Array = -np.einsum("nc,nc->n", shares, np.log(np.maximum(shares, 1e-300)))
-    return np.maximum(entropies, 0.0)  # not -0.0
+    logs = np.maximum(shares, 1e-300)
+    entropies: Array = np.einsum("nc,nc->n", shares, np.log(logs, out=logs))
+    return np.abs(entropies)  # not -0.0
 
 
 def split_uncertainty(members: Sequence[Array]) -> Array:
@@ -189,7 +190,8 @@ def split_uncertainty(members: Sequence[Array]) -> Array:
     array([[0.69, 0.69, 0.  ],
            [0.69, 0.  , 0.69]])
     """
-    total = row_entropy(sum(members) / len(members))
+    mean: Any = sum(members) / len(members)
+    total = row_entropy(mean)
     aleatoric = sum(map(row_entropy, members)) / len(members)
     # Round-off can make the whole less than its part.
     aleatoric = np.minimum(aleatoric, total)

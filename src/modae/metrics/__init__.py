@@ -1,8 +1,9 @@
 """Measures of an ensemble: terms of its loss, diversity of its votes, correlation of its features.
 
 ``comparison`` cross-validates models beside each other, ``terms`` splits the loss, ``votes`` compares
-members, ``risk`` judges their doubt, and ``correlations`` compares feature spaces: its ``faithfulness`` and ``redundancy``, the two
-curves of the paper, take a fitted extractor, all others arrays. It may import core, data and ensembles.
+members, ``risk`` judges their doubt, and ``correlations`` compares feature spaces: its ``faithfulness``
+and ``redundancy``, the two curves of the paper, take a fitted extractor, all others arrays. It may
+import core, data and ensembles.
 """
 
 from modae.ensembles.votes import split_uncertainty

@@ -78,4 +78,5 @@ def check_components(value: Any) -> None:
 
 
 def is_number(value: Any) -> bool:
+    """Whether it is a finite number, and no truth value."""
     return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
