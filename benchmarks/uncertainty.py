@@ -53,7 +53,7 @@ STRANGERS = (
     "hypercube, redundant",
 )  # fmt: skip
 
-SETS = ("digits", "waveform", "party", "hypercube, much noise", "travel")
+SETS = ("digits", "waveform", "party", "hypercube, much noise", "swiss roll")
 ACTIVE = ("digits", "waveform", "images basic", "hypercube, redundant")
 
 

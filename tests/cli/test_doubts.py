@@ -41,7 +41,7 @@ def test_intervals_are_columns(desk, call):
     assert answer.code == 0, answer.err
     out = pd.read_parquet("out.parquet")
     assert list(out) == ["predicted_progression", "spread", "low", "high"]
-    expected = modae.load("new.modae")[-1].predict_interval(X.to_numpy(), 0.9)
+    expected = modae.load("new.modae")[-1].predict_interval(X, 0.9)
     np.testing.assert_allclose(out[["low", "high"]], expected)
     answer = call("predict", "new.modae", "train.csv", "-o", "out.csv", "--uncertainty")
     assert answer.code == 2
@@ -63,6 +63,18 @@ def test_novelty_beside_the_rows_of_a_table(calibrated, call, monkeypatch):
     monkeypatch.setattr("modae.cli.predicting.USUAL_ROWS", 50)
     answer = call("predict", "new.modae", "new.csv", "-o", "out.csv", "--novelty", "train.csv")
     assert "the first 50 rows" in " ".join(answer.out.split())
+
+
+@pytest.mark.parametrize("options", ["--scale none", "--encode --scale none", "--encode --impute"])
+def test_novelty_after_any_steps(desk, call, options):
+    table = flowers(60).assign(colour=np.where(np.arange(60) % 2, "red", "blue"))
+    table = table if "encode" in options else table.drop(columns="colour")
+    table.to_csv("train.csv", index=False)
+    fit = ("fit", "train.csv", "--target", "kind", "-o", "new.modae", *options.split(), "--no-check")
+    assert call(*fit, "-q").code == 0
+    answer = call("predict", "new.modae", "train.csv", "-o", "out.csv", "--novelty", "train.csv")
+    assert answer.code == 0, answer.err
+    assert (pd.read_csv("out.csv")["novelty_p_value"] <= 0.05).mean() < 0.2
 
 
 @pytest.mark.parametrize(

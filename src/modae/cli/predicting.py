@@ -48,7 +48,7 @@ def apply_command(options: Any, talk: Talk) -> None:
             answers = predictions(model, X) if predicts else features(model.parts.extractor, X)
             answers |= doubts(model, X, options) if predicts else {}
             if detector is not None:
-                answers["novelty_p_value"] = detector.p_values(X)
+                answers["novelty_p_value"] = detector.p_values(as_numbers(X))
             names = list(answers)
             for name in kept:
                 refuse_if(name in names, f"--keep {name}: the output has this column too: rename yours.")
@@ -128,6 +128,11 @@ def doubts(model: ModelFile, X: Any, options: Any) -> dict[str, Any]:
     return answers
 
 
+def as_numbers(X: Any) -> np.ndarray:
+    """Rows after the steps of a model, without names."""
+    return X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=np.float64)
+
+
 def detector_of(model: ModelFile, options: Any, talk: Talk) -> ModularOutlierDetector:
     """What tells whether a row is like those of a table: the first rows of it, after the same steps."""
     table = open_table(options.novelty, header=not options.no_header)
@@ -137,7 +142,7 @@ def detector_of(model: ModelFile, options: Any, talk: Talk) -> ModularOutlierDet
     with talk.stage(f"Reading {table.origin}"):
         for batch in read_rows(table, columns, 0):
             count_missing(table, batch, model.fills)
-            known.append(np.asarray(model.parts.prepare(model.framed(batch.rows)), dtype=np.float64))
+            known.append(as_numbers(model.parts.prepare(model.framed(batch.rows))))
             if sum(map(len, known)) >= USUAL_ROWS:
                 talk.note(
                     f"{table.origin}: the first {USUAL_ROWS:,} rows are what others are compared to."
