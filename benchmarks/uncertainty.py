@@ -21,6 +21,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesClassifier, IsolationForest, RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
@@ -31,7 +32,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.field_data import CLASSIFICATION
 from benchmarks.field_rivals import RotationForest, ScaleIfNeeded
-from modae import ModularClassifier, ModularClassifierCV, ModularOutlierDetector
+from modae import (
+    LinearModularAutoencoder,
+    ModularClassifier,
+    ModularClassifierCV,
+    ModularOutlierDetector,
+)
 from modae.ensembles.conformal import hold_out
 from modae.ensembles.parts import take_apart
 from modae.linear.model import DEFAULT_FRACTION, share_of_columns
@@ -283,10 +289,11 @@ def calibration(quick: bool) -> None:
 def active(quick: bool) -> None:
     """Must show 5: labels until 95 % of the accuracy with all labels; mean over five seeds."""
 
-    def vote() -> Any:
-        return ModularClassifier(random_state=0)
+    def vote(rows: np.ndarray) -> Any:  # modules need no labels: they know the whole pool
+        modules = LinearModularAutoencoder(random_state=0).fit(rows)
+        return ModularClassifier(FrozenEstimator(modules), random_state=0)
 
-    def forest() -> Any:
+    def forest(rows: np.ndarray) -> Any:
         return RandomForestClassifier(100, random_state=0)
 
     def margin(model: Any, X: np.ndarray) -> np.ndarray:
@@ -312,11 +319,12 @@ def active(quick: bool) -> None:
             needed = []
             for seed in range(2 if quick else 5):
                 A, B, a, b = train_test_split(X, y, test_size=0.4, random_state=seed, stratify=y)
-                goal = 0.95 * make().fit(A, a).score(B, b)
+                model = make(A)
+                goal = 0.95 * model.fit(A, a).score(B, b)
                 order = np.random.default_rng(seed).permutation(len(A))
                 first = [order[a[order] == label][:2] for label in np.unique(a)]
                 known = np.isin(np.arange(len(A)), np.concatenate(first))
-                while (model := make().fit(A[known], a[known])).score(B, b) < goal:
+                while model.fit(A[known], a[known]).score(B, b) < goal:
                     unknown = np.flatnonzero(~known)
                     known[unknown[np.argsort(-ask(model, A[unknown]), kind="stable")[:10]]] = True
                 needed.append(known.sum())
