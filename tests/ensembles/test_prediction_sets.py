@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
 import modae
-from modae import LinearModularAutoencoder, ModularClassifier
+from modae import LinearModularAutoencoder, ModularClassifier, ModularClassifierCV
 from modae.ensembles.conformal import HeldOut, mass_above
 from strategies import metamorphic
 
@@ -163,6 +163,11 @@ def test_a_calibration_that_cannot_work_is_refused():
         ModularClassifier(EXTRACTOR, calibrate=0.5).fit(X, y, sample_weight=np.ones(40))
     alone = np.where(np.arange(40) == 5, 9, y)
     model = ModularClassifier(EXTRACTOR, calibrate=0.9, random_state=0)
+    search = ModularClassifierCV(estimator=None, n_components=2, calibrate=0.5, cv=2, random_state=0)
+    before = search.set_params(diversities=[0.5]).fit(X, y).predict_set(X, 0.8)
+    with pytest.raises(ValueError, match=r"calibrate=0.95 leaves no row of class"):
+        search.set_params(calibrate=0.95).fit(X, y)
+    np.testing.assert_array_equal(search.predict_set(X, 0.8), before)
     with pytest.raises(ValueError, match=r"calibrate=0.9 leaves no row of class \d to train on: lower"):
         model.fit(X, alone)
 

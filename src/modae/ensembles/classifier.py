@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from modae.data.placed_parts import Parts
 from modae.data.validation import by_rows, gather, labels_of, split_weights, weights_of
 from modae.ensembles.base import Routed, stacked
-from modae.ensembles.conformal import HeldOut, hold_out
+from modae.ensembles.conformal import HeldOut, hold_out_labels
 from modae.ensembles.members import Member, MemberError, check_classes, two_generators, votes_for_pairs
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.uncertainty import VotingEnsemble, all_have
@@ -185,7 +185,7 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
         weights = weights_of(sample_weight, len(y))
         routed, held = self._route(weights, params), None
         if self.calibrate is not None:
-            X, y, *held = hold_out(self, X, y, sample_weight, params or None)
+            X, y, *held = hold_out_labels(self, X, y, sample_weight, params or None)
         extractor, features, members = self._fit_parts(X, lazy, y, routed)
         fresh = copy(self)  # a fit that fails leaves this model as it was
         fresh._keep_columns(X, extractor)

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 
 from modae.data.validation import labels_of
 from modae.ensembles.classifier import ModularClassifier
-from modae.ensembles.conformal import HeldOut, hold_out
+from modae.ensembles.conformal import HeldOut, hold_out_labels
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.parts import take_apart
 from modae.ensembles.search import Candidate, Trials
@@ -145,7 +145,7 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
         held = None
         if self.calibrate is not None:
             y = labels_of(X, y, self)
-            X, y, *held = hold_out(self, X, y, sample_weight, groups)
+            X, y, *held = hold_out_labels(self, X, y, sample_weight, groups)
         self._search(X, y, sample_weight, groups)
         self.classes_ = self.best_estimator_.classes_
         if held is not None:

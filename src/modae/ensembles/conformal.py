@@ -42,6 +42,18 @@ def hold_out(model: Any, X: Any, y: np.ndarray, *metadata: Any) -> tuple[Any, An
     return train, y_train, held, y_held
 
 
+def hold_out_labels(model: Any, X: Any, y: np.ndarray, *metadata: Any) -> tuple[Any, Any, Any, Any]:
+    """The same for labels: each class must have rows to train on."""
+    train, y_train, held, y_held = hold_out(model, X, y, *metadata)
+    strange = np.setdiff1d(y_held, y_train).tolist()
+    if strange:
+        raise ValueError(
+            f"calibrate={model.calibrate} leaves no row of class {strange[0]!r} to train on: lower "
+            "calibrate, leave this class out, or change random_state."
+        )
+    return train, y_train, held, y_held
+
+
 def rank_of(coverage: float, count: int) -> int:
     """Which of the sorted scores of rows held out is large enough; more than there are, if none is."""
     return int(np.ceil((count + 1) * coverage * (1.0 - 1e-15)))
@@ -109,13 +121,7 @@ class HeldOut:
     @classmethod
     def of(cls, model: Any, X: Any, y: np.ndarray) -> HeldOut:
         """Ask a fitted model."""
-        labels = np.searchsorted(model.classes_, y).clip(max=len(model.classes_) - 1)
-        strange = np.setdiff1d(y, model.classes_).tolist()
-        if strange:
-            raise ValueError(
-                f"calibrate={model.calibrate} leaves no row of class {strange[0]!r} to train on: lower "
-                "calibrate, leave this class out, or change random_state."
-            )
+        labels = np.searchsorted(model.classes_, y)
         shares, wrong = model.predict_proba(X), np.asarray(model.predict(X) != y)
         return cls(mass_above(shares)[np.arange(len(y)), labels], labels, doubts_of(shares), wrong)
 
