@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.model_selection import StratifiedKFold, cross_val_score, train_test_split
 from sklearn.naive_bayes import GaussianNB
 
 from modae import (
@@ -26,6 +26,7 @@ from modae.display import (
     DiversityPathDisplay,
     ModuleDensityDisplay,
     ReconstructionDisplay,
+    RiskCoverageDisplay,
 )
 
 IMAGES = Path(__file__).parents[1] / "images"
@@ -79,6 +80,20 @@ def decision_regions():
     return DecisionRegionDisplay.from_estimator(model, X, y)
 
 
+def risk_coverage(X, y):
+    train, test = train_test_split(np.arange(len(X)), test_size=0.5, random_state=0, stratify=y)
+    models = {
+        "vote on modules": ModularClassifier(n_components=5, random_state=0),
+        "random forest on the pixels": RandomForestClassifier(300, random_state=0),
+    }
+    ax = None
+    for name, model in models.items():
+        fitted = model.fit(X[train], y[train])
+        display = RiskCoverageDisplay.from_estimator(fitted, X[test], y[test], name=name, ax=ax)
+        ax = display.ax_
+    return display
+
+
 def main():
     X, y = load_digits(return_X_y=True)
     displays = {
@@ -87,6 +102,7 @@ def main():
         "densities": densities(),
         "reconstruction": reconstruction(X),
         "decision-regions": decision_regions(),
+        "risk-coverage": risk_coverage(X, y),
     }
     for name, display in displays.items():
         target = IMAGES / f"display-{name}.png"

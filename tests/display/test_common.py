@@ -20,6 +20,7 @@ from modae.display import (
     DiversityPathDisplay,
     ModuleDensityDisplay,
     ReconstructionDisplay,
+    RiskCoverageDisplay,
 )
 from modae.display.style import PALETTE, class_colours
 
@@ -49,8 +50,11 @@ FROM_ESTIMATOR = {
     "regions": lambda ax: DecisionRegionDisplay.from_estimator(
         GaussianNB().fit(PLANE, LABELS), PLANE, LABELS, grid_resolution=10, ax=ax
     ),
+    "risk": lambda ax: RiskCoverageDisplay.from_estimator(
+        GaussianNB().fit(PLANE, LABELS), PLANE, LABELS, ax=ax
+    ),
 }
-N_AXES = {"path": 1, "allocation": 2, "densities": 2, "reconstruction": 1, "regions": 1}
+N_AXES = {"path": 1, "allocation": 2, "densities": 2, "reconstruction": 1, "regions": 1, "risk": 1}
 every_display = pytest.mark.parametrize("name", FROM_ESTIMATOR)
 
 

@@ -52,6 +52,8 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "seed": (lambda seed: 0 <= seed < 2**32, "between 0 and 4294967295"),
     "jobs": (lambda jobs: jobs != 0, "a number of cores, or -1 for all"),
     "rows": (lambda rows: rows >= 10, "at least ten"),
+    "calibrate": (lambda share: 0.0 < share < 1.0, "a share of the rows, such as 0.25"),
+    "coverage": (lambda share: 0.0 < share < 1.0, "a share of the rows, such as 0.9"),
     "task": (("auto", "classify", "regress").__contains__, "auto, classify or regress"),
     "scale": (("auto", "standard", "none").__contains__, "auto, standard or none"),
 }
@@ -128,6 +130,7 @@ def modae(
     "Fit what predicts best of many candidates.",
     tune=True,
     diversity=None,
+    calibrate=None,
     no_check=False,
 )
 @_command("fitting.fit_command", tune=False)
@@ -153,6 +156,9 @@ def fit(
     drop: list[str] = Option(
         [], metavar="COLUMN", help="Leave a column out, such as an id; can be repeated."
     ),
+    calibrate: float | None = Option(
+        None, metavar="SHARE", help="Hold out rows, so that predict can keep --coverage."
+    ),
     no_header: NoHeader = False,
     no_check: bool = Option(False, "--no-check", help="Do not cross-validate."),
     no_fingerprint: bool = Option(
@@ -165,7 +171,14 @@ def fit(
 
 
 @_command("predicting.apply_command", "predict", "Write predictions for a table, and how sure they are.")
-@_command("predicting.apply_command", "transform", "Write the features of a table.")
+@_command(
+    "predicting.apply_command",
+    "transform",
+    "Write the features of a table.",
+    coverage=None,
+    uncertainty=False,
+    novelty=None,
+)
 def apply(
     model: Model,
     data: Data,
@@ -174,6 +187,15 @@ def apply(
     ),
     keep: list[str] = Option(
         [], metavar="COLUMN", help="Pass a column through, such as an id; can be repeated."
+    ),
+    coverage: float | None = Option(
+        None, metavar="SHARE", help="Sets of classes, or intervals, that hold this share of the truth."
+    ),
+    uncertainty: bool = Option(
+        False, "--uncertainty", help="Total, aleatoric and epistemic uncertainty of the vote."
+    ),
+    novelty: str | None = Option(
+        None, metavar="TABLE", help="How unlike the rows of this table each row is: a p-value."
     ),
     no_header: NoHeader = False,
 ) -> None:

@@ -107,7 +107,7 @@ def check_options(options: Any) -> list[int]:
     refuse_if(many, f"--components {typed}: several sizes are for modae tune, which chooses from them.")
     if options.target is None:
         refuse_if(options.tune, "tune needs --target: it finds what predicts that column best.")
-        for option, usual in (("task", "auto"), ("estimator", None)):
+        for option, usual in (("task", "auto"), ("estimator", None), ("calibrate", None)):
             given = getattr(options, option) != usual
             refuse_if(given, f"--{option} is for predictions: name the column with --target.")
     return sorted({int(text) for text in sizes})
@@ -127,7 +127,11 @@ def unfitted(found: TrainingData, options: Any, sizes: list[int]) -> Any:
     fewest = 0 if found.classify else getattr(member, "n_neighbors", 0)
     needs = f"--estimator {name} needs at least {fewest} rows, and there are {found.n_rows}"
     refuse_if(found.n_rows < fewest, f"{needs}: add rows, or use --estimator tree.")
-    return ensemble(extractor, member, n_jobs=options.jobs, random_state=options.seed)
+    more = "--calibrate holds out single rows: the table must fit into 128 MB"
+    refuse_if(options.calibrate is not None and found.sample.share < 1.0, f"{more}.")
+    return ensemble(
+        extractor, member, calibrate=options.calibrate, n_jobs=options.jobs, random_state=options.seed
+    )
 
 
 def fit(model: Any, found: TrainingData, talk: Talk) -> None:
@@ -199,7 +203,8 @@ def say_saved(told: dict[str, Any], model: Any, found: TrainingData, options: An
     out, data = quote(options.out), quote(options.data)
     talk.next(f"modae transform {out} NEW.csv -o features.parquet")
     if found.y is not None:
-        talk.next(f"modae predict {out} NEW.csv -o predictions.csv")
+        promised = "" if options.calibrate is None else " --coverage 0.9"
+        talk.next(f"modae predict {out} NEW.csv -o predictions.csv{promised}")
         if not options.tune:
             talk.next(f"modae tune {data} --target {quote(options.target)} -o {out}{same}")
     if options.data != "-":

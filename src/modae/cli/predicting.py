@@ -11,7 +11,11 @@ from modae.cli.console import Talk, refuse_if
 from modae.cli.models import MOSTLY_NEW, ModelFile
 from modae.cli.tables import check_output, open_output, open_table, read_rows
 from modae.cli.training_data import count_missing, missing_targets
+from modae.ensembles.outliers import ModularOutlierDetector
 from modae.utils.text import counted, percent
+
+#: Rows of a table that new ones are compared to: a nearest row is looked for among all of them.
+USUAL_ROWS = 20_000
 
 
 def apply_command(options: Any, talk: Talk) -> None:
@@ -26,10 +30,12 @@ def apply_command(options: Any, talk: Talk) -> None:
     model = ModelFile(options.model)
     able, remedy = hasattr(model.parts.last, "predict"), "use 'modae transform', or fit it with --target"
     refuse_if(predicts and not able, f"{options.model} predicts nothing: {remedy}.")
+    check_doubts(options, model)
     kept = list(dict.fromkeys(options.keep))
     table = open_table(options.data, header=not options.no_header, keep=kept)
     target = model.target if predicts and model.target in table.kinds else None
     columns, notes = model.columns_in(table, keep=kept, target=target)
+    detector = None if options.novelty is None else detector_of(model, options, talk)
     n_rows, unseen, judged, names = 0, Counter[str](), [], []
     n_answers = 0 if predicts else len(model.parts.extractor.get_feature_names_out())
     with talk.stage(f"Reading {table.origin}") as advance, open_output(options.out) as write:
@@ -42,6 +48,9 @@ def apply_command(options: Any, talk: Talk) -> None:
                 model.seen.look_for(batch.rows)
             X = model.parts.prepare(model.framed(batch.rows))
             answers = predictions(model, X) if predicts else features(model.parts.extractor, X)
+            answers |= doubts(model, X, options) if predicts else {}
+            if detector is not None:
+                answers["novelty_p_value"] = detector.p_values(as_numbers(X))
             names = list(answers)
             for name in kept:
                 refuse_if(name in names, f"--keep {name}: the output has this column too: rename yours.")
@@ -85,6 +94,66 @@ def predictions(model: ModelFile, X: Any) -> dict[str, Any]:
     if hasattr(ensemble, "disagreement"):
         answers["disagreement"] = ensemble.disagreement(X)
     return answers
+
+
+def check_doubts(options: Any, model: ModelFile) -> None:
+    """Refuse what this model cannot tell, with the remedy."""
+    ensemble = model.parts.last
+    votes = hasattr(ensemble, "predict_proba_members") and hasattr(ensemble, "uncertainty")
+    refuse_if(
+        options.uncertainty and not votes,
+        f"--uncertainty is for votes of modae fit and tune, and {options.model} is none; for numbers, "
+        "see the column 'spread'.",
+    )
+    able = hasattr(ensemble, "held_out_") or hasattr(ensemble, "calibration_")
+    refuse_if(
+        options.coverage is not None and not able,
+        f"--coverage needs rows held out of the fit, and {options.model} has none: fit it with "
+        "--calibrate 0.25.",
+    )
+
+
+def doubts(model: ModelFile, X: Any, options: Any) -> dict[str, Any]:
+    """Columns that were asked for: sets of classes or intervals, and uncertainty."""
+    ensemble, answers = model.parts.last, dict[str, Any]()
+    if options.uncertainty:
+        parts = ("uncertainty", "aleatoric", "epistemic")
+        answers |= dict(zip(parts, ensemble.uncertainty(X).T, strict=True))
+    if options.coverage is not None and hasattr(ensemble, "classes_"):
+        names = [f"in_set_{label}" for label in ensemble.classes_]
+        sets = ensemble.predict_set(X, options.coverage).astype(np.int64)
+        answers |= dict(zip(names, sets.T, strict=True))
+    elif options.coverage is not None:
+        answers |= dict(
+            zip(("low", "high"), ensemble.predict_interval(X, options.coverage).T, strict=True)
+        )
+    return answers
+
+
+def as_numbers(X: Any) -> np.ndarray:
+    """Rows after the steps of a model, without names."""
+    return X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=np.float64)
+
+
+def detector_of(model: ModelFile, options: Any, talk: Talk) -> ModularOutlierDetector:
+    """What tells whether a row is like those of a table: the first rows of it, after the same steps."""
+    table = open_table(options.novelty, header=not options.no_header)
+    target = model.target if model.target in table.kinds else None
+    columns, _ = model.columns_in(table, target=target)
+    known: list[np.ndarray] = []
+    with talk.stage(f"Reading {table.origin}"):
+        for batch in read_rows(table, columns, 0):
+            count_missing(table, batch, model.fills)
+            known.append(as_numbers(model.parts.prepare(model.framed(batch.rows))))
+            if sum(map(len, known)) >= USUAL_ROWS:
+                talk.note(
+                    f"{table.origin}: the first {USUAL_ROWS:,} rows are what others are compared to."
+                )
+                break
+        rows = np.concatenate(known)[:USUAL_ROWS] if known else np.empty((0, 0))
+        refuse_if(len(rows) < 2, f"--novelty {options.novelty} needs at least 2 rows, got {len(rows)}.")
+        # The same rows give the same columns, whatever the seed of the model was.
+        return ModularOutlierDetector(random_state=0).fit(rows)
 
 
 def say_right(model: ModelFile, true: np.ndarray, told: np.ndarray, talk: Talk) -> None:

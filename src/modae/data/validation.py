@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import wraps
 from importlib import import_module
+from inspect import signature
 from typing import Any, TypeVar
 
 import narwhals as nw
@@ -314,7 +315,10 @@ def by_rows(axis: int = 0) -> Callable[[Method], Method]:
 
     def decorate(method: Method) -> Method:
         @wraps(method)
-        def apply(self: Any, X: Any, **options: Any) -> Any:
+        def apply(self: Any, X: Any, *given: Any, **options: Any) -> Any:
+            if given:  # by name, as a chunk will be asked
+                options = dict(signature(method).bind(self, X, *given, **options).arguments)
+                del options["self"], options["X"]
             lazy = lazy_rows(X)
             if lazy is None:
                 return method(self, X, **options)

@@ -8,6 +8,7 @@ already there. They import ensembles, metrics and what lies below, and matplotli
 from modae.display.classes import DecisionRegionDisplay, ModuleDensityDisplay
 from modae.display.diversity import AllocationDisplay, DiversityPathDisplay
 from modae.display.reconstruction import ReconstructionDisplay
+from modae.display.risk import RiskCoverageDisplay
 
 __all__ = [
     "AllocationDisplay",
@@ -15,4 +16,5 @@ __all__ = [
     "DiversityPathDisplay",
     "ModuleDensityDisplay",
     "ReconstructionDisplay",
+    "RiskCoverageDisplay",
 ]

@@ -15,9 +15,11 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from modae.data.placed_parts import Parts
 from modae.data.validation import by_rows, gather, labels_of, split_weights, weights_of
-from modae.ensembles.base import ModularEnsemble, Routed, stacked
+from modae.ensembles.base import Routed, stacked
+from modae.ensembles.conformal import HeldOut, hold_out_labels
 from modae.ensembles.members import Member, MemberError, check_classes, two_generators, votes_for_pairs
 from modae.ensembles.neighbors import NearestNeighborClassifier
+from modae.ensembles.uncertainty import VotingEnsemble, all_have
 from modae.ensembles.votes import (
     TIE_BREAKS,
     VOTINGS,
@@ -25,7 +27,6 @@ from modae.ensembles.votes import (
     decide,
     for_all_classes,
     found_temperature,
-    row_disagreement,
     softmax_shares,
     vote_shares,
 )
@@ -36,15 +37,11 @@ from modae.utils.parameters import check_choice, check_flag, check_positive
 NEEDED = {"soft": "predict_proba", "decision": "decision_function"}
 
 
-def _all_have(method: str, members: Sequence[Any]) -> bool:
-    return all(hasattr(member, method) for member in members)
-
-
 def _resolved_voting(voting: str, members: Sequence[Any]) -> str:
     """What "auto" stands for with these members."""
     if voting != "auto":
         return voting
-    able = [name for name, method in NEEDED.items() if _all_have(method, members)]
+    able = [name for name, method in NEEDED.items() if all_have(method, members)]
     return able[0] if able and not votes_for_pairs(members) else "hard"
 
 
@@ -56,7 +53,7 @@ def _decides(ensemble: ModularClassifier) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class ModularClassifier(ClassifierMixin, ModularEnsemble):
+class ModularClassifier(ClassifierMixin, VotingEnsemble):
     """A vote of classifiers, each trained on the features of one module.
 
     A modular extractor turns each row into M sets of features that complement each other. Each set
@@ -82,7 +79,8 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         "hard": the class that most members predict; probabilities are shares of the votes.
         "soft": the class with the largest mean of the members' probabilities.
         "decision": the class with the largest mean of the members' decision functions, for SVMs;
-        probabilities are their softmax.
+        probabilities are their softmax. An SVC for several classes gives each its margin over its
+        strongest rival: scikit-learn's count of won pairs cannot tell a close call from a clear one.
         "auto": "soft" if all members have probabilities, else "decision" if all have decision functions,
         else "hard"; ``voting_`` says which.
     tie_break : {"probability", "prior", "first"}, default="probability"
@@ -93,6 +91,9 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         The temperature of "decision": mean decision functions are divided by it before the softmax.
         "cv" finds the one with the smallest log loss, on rows held out in three folds, and fits the
         members three times more for it; None means 1. It changes probabilities and never labels.
+    calibrate : float or None, default=None
+        Share of the training rows to hold out, in (0, 1), for ``predict_set`` and ``abstain``; the
+        members are then trained on the rest; not with weights. None holds out nothing.
     stream : bool, default=False
         Whether members learn chunk by chunk, by their ``partial_fit``, from data that are read in chunks
         (Dask, :func:`open_batches`): then not even the features of one module are ever in one place.
@@ -100,7 +101,8 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         Members that are trained, or asked, at the same time, in threads that share the cores. The
         results do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Gives a seed to every ``random_state`` that the extractor and the members leave at None.
+        Gives a seed to every ``random_state`` that the extractor and the members leave at None, and
+        draws the rows held out.
 
     Attributes
     ----------
@@ -115,6 +117,9 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         What ``voting`` stands for.
     temperature_ : float
         By which mean decision functions are divided; only with ``voting_="decision"``.
+    held_out_ : HeldOut
+        What the vote said of the rows held out, and ``held_out_.risk(coverage)``; only with
+        ``calibrate``.
     n_modules_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
@@ -144,6 +149,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
     voting: str = "auto"
     tie_break: str = "probability"
     calibration: Any = None
+    calibrate: float | None = None
     stream: bool = False
     n_jobs: int | None = None
     random_state: Any = None
@@ -162,7 +168,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
             members, which must; with routing on, to whoever requests it.
             Batches that were opened with ``weight=`` bring their own.
         **params : dict
-            Other metadata, only with metadata routing on.
+            Other metadata, only with metadata routing on, and, as weights, not with ``calibrate``.
 
         Returns
         -------
@@ -177,7 +183,9 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         X, lazy, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
         y = labels_of(X, y, self)
         weights = weights_of(sample_weight, len(y))
-        routed = self._route(weights, params)
+        routed, held = self._route(weights, params), None
+        if self.calibrate is not None:
+            X, y, *held = hold_out_labels(self, X, y, sample_weight, params or None)
         extractor, features, members = self._fit_parts(X, lazy, y, routed)
         fresh = copy(self)  # a fit that fails leaves this model as it was
         fresh._keep_columns(X, extractor)
@@ -189,6 +197,8 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
                     "temperature, or None, with dask data and with stream=True."
                 )
             fresh.temperature_ = found_temperature(fresh, features, y, weights, routed)
+        if held is not None:
+            fresh.held_out_ = HeldOut.of(fresh, *held)
         self.__dict__ = fresh.__dict__
         return self
 
@@ -210,7 +220,8 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         self._publish(extractor, members)
         self.classes_, self.class_prior_ = classes, totals / (totals.sum() or 1.0)
         self.voting_ = _resolved_voting(self.voting, self.estimators_)
-        self.__dict__.pop("temperature_", None)
+        for name in ("temperature_", "held_out_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         if self.voting_ == "decision":
             self.temperature_ = 1.0 if self.calibration in (None, "cv") else float(self.calibration)
 
@@ -256,7 +267,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         -------
         scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
-        decisions: Array = stacked(self._ask("decision_function", self._features(X))).mean(axis=0)
+        decisions: Array = np.mean(self._decisions(self._features(X)), axis=0)
         return decisions
 
     @by_rows(axis=1)
@@ -310,21 +321,6 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         scores: Array = np.average(labels == y, axis=1, weights=weights)
         return scores
 
-    @by_rows()
-    def disagreement(self, X: Any) -> Array:
-        """Chance that two members, drawn at random, predict different labels: high where in doubt.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        disagreement : ndarray of shape (n_samples,)
-        """
-        votes = self._member_classes(self._features(X))
-        return row_disagreement(vote_shares(votes, len(self.classes_)), len(votes))
-
     def _check_members(self, members: Sequence[Member]) -> None:
         for member in members:
             needed = NEEDED.get(self.voting, "predict")
@@ -355,12 +351,11 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         if self.voting_ == "hard":
             votes = self._member_classes(features)
             return vote_shares(votes, len(self.classes_)), votes, None
-        answers = self._ask(NEEDED[self.voting_], features)
-        if self.voting_ == "soft":
-            answers = for_all_classes(answers, self.estimators_, self.classes_)
+        soft = self.voting_ == "soft"
+        answers = self._member_probabilities(features) if soft else self._decisions(features)
         votes = np.stack([each.argmax(axis=1) if each.ndim == 2 else each > 0.0 for each in answers])
-        mean = sum(answers) / len(answers)
-        if self.voting_ == "soft":
+        mean: Any = sum(answers) / len(answers)
+        if soft:
             return mean, votes, None
         return softmax_shares(mean, self.temperature_), votes.astype(np.intp), mean
 
@@ -379,7 +374,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
 
     def _breakers(self, features: Sequence[Array]) -> dict[str, Scores]:
         def probability(rows: Indices) -> Array:
-            if self.voting_ != "hard" or not _all_have("predict_proba", self.estimators_):
+            if self.voting_ != "hard" or not all_have("predict_proba", self.estimators_):
                 return np.zeros((len(rows), len(self.classes_)))
             some = features[:, rows] if isinstance(features, np.ndarray) else [f[rows] for f in features]
             answers = for_all_classes(self._ask("predict_proba", some), self.estimators_, self.classes_)
@@ -391,7 +386,8 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
         return {"probability": probability, "prior": prior}
 
     def _key_figures(self) -> dict[str, str]:
-        return {"Classes": f"{len(self.classes_)}"} | super()._key_figures()
+        held = {"Held out": str(self.held_out_)} if hasattr(self, "held_out_") else {}
+        return {"Classes": f"{len(self.classes_)}"} | super()._key_figures() | held
 
     @staticmethod
     def _default_member() -> NearestNeighborClassifier:

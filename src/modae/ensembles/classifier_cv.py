@@ -14,7 +14,9 @@ from sklearn.utils.metaestimators import available_if
 
 from modae.data.validation import labels_of
 from modae.ensembles.classifier import ModularClassifier
+from modae.ensembles.conformal import HeldOut, hold_out_labels
 from modae.ensembles.neighbors import NearestNeighborClassifier
+from modae.ensembles.parts import take_apart
 from modae.ensembles.search import Candidate, Trials
 from modae.ensembles.tuning import ModularSearch, of_best
 from modae.ensembles.votes import TIE_BREAKS, VOTINGS, best_temperature
@@ -69,6 +71,9 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
         a budget depend on the speed of the machine.
     voting, tie_break : str
         As in :class:`ModularClassifier`.
+    calibrate : float or None, default=None
+        Share of the rows to hold out of the whole search, in (0, 1), for ``predict_set`` and
+        ``abstain``; not with weights or groups.
     n_jobs : int or None, default=None
         Candidates that are tried at the same time, in threads. The results do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -118,6 +123,7 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
     _: KW_ONLY
     voting: str = "auto"
     tie_break: str = "probability"
+    calibrate: float | None = None
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -136,8 +142,14 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
         -------
         self
         """
+        held = None
+        if self.calibrate is not None:
+            y = labels_of(X, y, self)
+            X, y, *held = hold_out_labels(self, X, y, sample_weight, groups)
         self._search(X, y, sample_weight, groups)
         self.classes_ = self.best_estimator_.classes_
+        if held is not None:
+            take_apart(self).ensemble.held_out_ = HeldOut.of(self, *held)
         return self
 
     predict = of_best(ModularClassifier, "predict")
@@ -146,7 +158,11 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
         of_best(ModularClassifier, "decision_function")
     )
     predict_members = of_best(ModularClassifier, "predict_members", axis=1)
+    predict_proba_members = of_best(ModularClassifier, "predict_proba_members", axis=1)
+    uncertainty = of_best(ModularClassifier, "uncertainty")
     disagreement = of_best(ModularClassifier, "disagreement")
+    predict_set = of_best(ModularClassifier, "predict_set")
+    abstain = of_best(ModularClassifier, "abstain")
     score = ModularClassifier.score
     member_scores = ModularClassifier.member_scores
 

@@ -1,6 +1,7 @@
 """Layouts of the ensembles.
 
-Sizes: D features, M modules, H components, C classes, T targets, N rows that a nearest neighbour keeps.
+Sizes: D features, M modules, H components, C classes, T targets, N rows that a nearest neighbour keeps,
+K rows held out.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import numpy as np
 
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.classifier_cv import ModularClassifierCV
+from modae.ensembles.conformal import HeldOut
 from modae.ensembles.families import AllColumns
 from modae.ensembles.neighbors import NearestNeighborClassifier, NearestNeighborRegressor, NearestRows
+from modae.ensembles.outliers import ModularOutlierDetector
 from modae.ensembles.regressor import Calibration, ModularRegressor
 from modae.ensembles.regressor_cv import ModularRegressorCV
 from modae.files import rules
@@ -89,15 +92,35 @@ LAYOUTS = (
             "class_prior_": numbers("C", within=number(0.0, 1.0 + 1e-9)),
             "voting_": choice("hard", "soft", "decision"),
             "temperature_": number(above=0.0),
+            "held_out_": record(HeldOut),
             **ENSEMBLE,
         },
-        optional={"temperature_"},
+        optional={"temperature_", "held_out_"},
+    ),
+    Layout(
+        HeldOut,
+        {
+            "scores": numbers("K", within=number(0.0, 1.0 + 1e-6)),
+            "labels": numbers("K", kinds="i", within=count(minimum=0)),
+            "doubts": numbers("K", within=number(0.0)),
+            "wrong": numbers("K", kinds="b", within=None),
+        },
     ),
     Layout(Calibration, {"residuals": numbers(None, "T", within=number(0.0), order=1)}),
     Layout(
         ModularRegressor,
         {**ENSEMBLE, "_target_shape": target_shape, "calibration_": record(Calibration)},
         optional={"calibration_"},
+    ),
+    Layout(
+        ModularOutlierDetector,
+        {
+            "extractor_": part("transform", "score_samples", columns="D"),
+            "_nearest": record(NearestRows, N="N"),
+            "_variance": number(above=0.0),
+            "reference_scores_": numbers("N", order=1),
+            "offset_": number(),
+        },
     ),
     Layout(ModularClassifierCV, {"classes_": rules.labels, **SEARCH}),
     Layout(ModularRegressorCV, SEARCH),

@@ -17,12 +17,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin, is_regressor
 from sklearn.metrics import r2_score
-from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from modae.data.validation import by_rows, gather, split_weights, targets_of, weights_of
-from modae.ensembles.base import ModularEnsemble, Routed, require_in_memory, stacked
+from modae.ensembles.base import ModularEnsemble, Routed, stacked
+from modae.ensembles.conformal import checked_rank, hold_out
 from modae.ensembles.members import call_members, module_features, two_generators
 from modae.ensembles.neighbors import NearestNeighborRegressor
 from modae.utils.arrays import Array
@@ -131,17 +130,8 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         if self.calibrate is None:
             extractor, _, members = self._fit_parts(X, lazy, y, routed)
         else:
-            check_fraction("calibrate", self.calibrate)
-            require_in_memory(X, "fit with calibrate")
-            if sample_weight is not None or params:
-                raise ValueError(
-                    "calibrate does not work with weights or other metadata: leave one out."
-                )
             # Train on a part of the rows, and remember how far off the others are.
-            seed = check_random_state(self.random_state).randint(2**31 - 1)
-            train, held, y_train, y_held = train_test_split(
-                X, y, test_size=float(self.calibrate), random_state=seed
-            )
+            train, y_train, held, y_held = hold_out(self, X, y, sample_weight, params or None)
             extractor, _, members = self._fit_parts(train, None, y_train, routed)
             features = module_features(extractor, held)
             answers = call_members(members, "predict", features, self.n_jobs)
@@ -191,6 +181,23 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         targets : ndarray of shape (n_modules, n_samples) or (n_modules, n_samples, n_targets)
         """
         return _in_shape(self._ask("predict", self._features(X)), self._target_shape)
+
+    @by_rows()
+    def uncertainty(self, X: Any) -> Array:
+        """Spread of the members: the standard deviation of their predictions.
+
+        It says where they differ, so it can sort rows. It is *no error bar*: ``diversity`` moves it up
+        and down, and what all members get wrong it cannot see. ``predict_interval`` gives intervals.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        spread : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        """
+        return np.asarray(self.predict_members(X).std(axis=0))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
         """Intervals that hold the targets of a share of new rows, by split-conformal prediction.
@@ -312,13 +319,5 @@ class Calibration:
         >>> Calibration.of(np.zeros(9), np.arange(1.0, 10.0)).half_width(0.8)
         array([8.])
         """
-        count = len(self.residuals)
-        rank = int(np.ceil((count + 1) * coverage * (1.0 - 1e-15)))
-        if rank > count:
-            needed = int(np.ceil(coverage / (1.0 - coverage)))
-            raise ValueError(
-                f"coverage={coverage} needs at least {needed} rows held out, got {count}: raise "
-                "calibrate or lower the coverage."
-            )
-        width: Array = self.residuals[rank - 1]
+        width: Array = self.residuals[checked_rank(coverage, len(self.residuals)) - 1]
         return width

@@ -84,6 +84,7 @@ class ModularRegressorCV(MultiOutputMixin, RegressorMixin, ModularSearch):
 
     predict = of_best(ModularRegressor, "predict")
     predict_members = of_best(ModularRegressor, "predict_members", axis=1)
+    uncertainty = of_best(ModularRegressor, "uncertainty")
     score = ModularRegressor.score
     member_scores = ModularRegressor.member_scores
 

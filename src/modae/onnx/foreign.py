@@ -17,6 +17,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, NuSVC
 
+from modae.ensembles.votes import by_pairs
 from modae.onnx.graph import Answer, Classification, Converter, Features, Graph, Regression, refusal
 from modae.utils.extras import require
 
@@ -37,7 +38,8 @@ def convert_foreign(graph: Graph, estimator: Any, x: Features, place: str, decis
     own_converter = None if decisions else _own_converter(estimator, place)
     if own_converter is not None:
         return own_converter(graph, estimator, x)
-    model = _converted(estimator, x.width, place, decisions)
+    asked = by_pairs(estimator) if decisions else estimator
+    model = _converted(asked, x.width, place, decisions)
     first, *others = graph.embed(model, x.name)
     if is_classifier(estimator):
         if isinstance(estimator.classes_, list):
@@ -54,6 +56,8 @@ def convert_foreign(graph: Graph, estimator: Any, x: Features, place: str, decis
             # As a table: skl2onnx may end with a list of dictionaries, one for each row.
             last = next(node for node in reversed(graph.nodes) if others[0] in node.output)
             scores = last.input[0] if last.op_type == "ZipMap" else others[0]
+            if asked is not estimator:
+                scores = _smallest_margins(graph, scores, len(estimator.classes_))
         return Classification(winner, scores, estimator.classes_)
     dimensions = model.graph.output[0].type.tensor_type.shape.dim
     width = int(dimensions[1].dim_value) if len(dimensions) == 2 else 0  # 0 if skl2onnx knows none
@@ -66,6 +70,16 @@ def convert_foreign(graph: Graph, estimator: Any, x: Features, place: str, decis
     if not hasattr(estimator, "transform") or not width:
         raise refusal(place, "it has no transform of known width.")
     return Features(graph.add("Reshape", graph.cast(first, np.float32), [-1, width]), width)
+
+
+def _smallest_margins(graph: Graph, pairs: str, n_classes: int) -> str:
+    """The margin of each class over its strongest rival, from those of all pairs of classes."""
+    one, other = np.triu_indices(n_classes, k=1)
+    place = np.zeros((n_classes, n_classes), dtype=np.int64)
+    place[one, other], place[other, one] = np.arange(len(one)), np.arange(len(one)) + len(one)
+    rivals = place[~np.eye(n_classes, dtype=bool)].reshape(n_classes, n_classes - 1)
+    both = graph.add("Concat", pairs, graph.add("Neg", pairs), axis=1)
+    return graph.add("ReduceMin", graph.add("Gather", both, rivals, axis=1), [2], keepdims=0)
 
 
 def _own_converter(estimator: Any, place: str) -> Converter | None:

@@ -22,19 +22,19 @@ def check_count(name: str, value: Any, *, minimum: int = 1, optional: bool = Fal
 
 def check_non_negative(name: str, value: Any) -> None:
     """A finite number that is not below 0."""
-    if not _is_number(value) or value < 0.0:
+    if not is_number(value) or value < 0.0:
         raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}.")
 
 
 def check_positive(name: str, value: Any) -> None:
     """A finite number above 0."""
-    if not _is_number(value) or value <= 0.0:
+    if not is_number(value) or value <= 0.0:
         raise ValueError(f"{name} must be a finite number above 0, got {value!r}.")
 
 
 def check_fraction(name: str, value: Any) -> None:
     """A number strictly between 0 and 1."""
-    if not (_is_number(value) and 0.0 < value < 1.0):
+    if not (is_number(value) and 0.0 < value < 1.0):
         raise ValueError(f"{name} must be a number strictly between 0 and 1, got {value!r}.")
 
 
@@ -53,10 +53,10 @@ def check_flag(name: str, value: Any) -> None:
 
 def check_diversity(value: Any) -> None:
     """The theorem that bounds the diversity is in the message."""
-    if _is_number(value) and 0.0 <= value <= 1.0:
+    if is_number(value) and 0.0 <= value <= 1.0:
         return
     reason = ""
-    if _is_number(value) and value > 1.0:
+    if is_number(value) and value > 1.0:
         reason = (
             " Above 1 the loss has no minimum: modules can move apart without end while it falls "
             "(Theorem 1)."
@@ -70,12 +70,13 @@ def check_components(value: Any) -> None:
         return
     if isinstance(value, Integral):
         check_count("n_components", value)
-    elif not (_is_number(value) and 0.0 < value < 1.0):
+    elif not (is_number(value) and 0.0 < value < 1.0):
         raise ValueError(
             "n_components must be None, an integer of at least 1, or a float strictly between 0 and 1 "
             f"(the fraction of variance that one module at diversity 0 keeps), got {value!r}."
         )
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether it is a finite number, and no truth value."""
     return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
