@@ -36,7 +36,7 @@ LARGEST_SEARCH = 600
 class Cut(NamedTuple):
     """The axes in ``mask`` hold at most ``units`` units."""
 
-    mask: Array
+    mask: np.ndarray
     units: int
 
 
