@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from modae.utils.arrays import Array, Indices
 
@@ -36,7 +37,7 @@ LARGEST_SEARCH = 600
 class Cut(NamedTuple):
     """The axes in ``mask`` hold at most ``units`` units."""
 
-    mask: Array
+    mask: NDArray[np.bool_]
     units: int
 
 

@@ -377,7 +377,7 @@ class ModularClassifier(ClassifierMixin, ModularEnsemble):
             )
         return votes
 
-    def _breakers(self, features: Sequence[Array]) -> dict[str, Scores]:
+    def _breakers(self, features: Sequence[Array] | Array) -> dict[str, Scores]:
         def probability(rows: Indices) -> Array:
             if self.voting_ != "hard" or not _all_have("predict_proba", self.estimators_):
                 return np.zeros((len(rows), len(self.classes_)))
