@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ import numpy as np
 import torch
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils import column_or_1d
+from torch.nn import Module
 
 from modae.data.rows import Rows
 from modae.data.validation import labels_of, rows_of, targets_of
@@ -25,9 +27,9 @@ class SupervisedModules(DeepModules):
 
     n_modules: int = 10
     diversity: float = 0.5
-    hidden_layer_sizes: Any = (64,)
+    hidden_layer_sizes: Sequence[int] = (64,)
     _: KW_ONLY
-    module: Any = None
+    module: Callable[..., Module] | None = None
     shared_body: bool = False
 
     def _arguments(self, n_outputs: int) -> dict[str, Any]:
