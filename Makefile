@@ -1,8 +1,11 @@
 # Every target sets up what it needs: a .venv with the package and its tools, made again only when
-# pyproject.toml changes. Needs Python 3.11 or newer and make.
+# pyproject.toml changes. Needs Python 3.11 or newer and make. The demo needs far less than the rest: no torch,
+# no Dask, no Sphinx.
 PYTHON ?= python3
 BIN := .venv/bin
+READY_FOR_DEMO := .venv/.ready-for-demo
 READY := .venv/.ready
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 BENCHMARKS := core growth inputs streams wide distributed cluster jobs metrics neighbors ensembles search files deep cli nested
 
 .PHONY: help setup demo test slow test-browser check bench reproduce certify docs clean
@@ -10,15 +13,21 @@ BENCHMARKS := core growth inputs streams wide distributed cluster jobs metrics n
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST)
 
-setup: $(READY)  ## the virtual environment
+setup: $(READY)  ## the virtual environment, with everything
 
-$(READY): pyproject.toml
+# Without --no-compile, pip would compile every file of every package: the demo imports few of them.
+$(READY_FOR_DEMO): pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'modae needs Python 3.11 or newer')"
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
-	@touch $(READY)
+	$(PIP) install --no-compile --editable ".[demo]"
+	@touch $@
 
-demo: $(READY)   ## the quick tour: a tuned ensemble on digits, a table, pictures
+$(READY): $(READY_FOR_DEMO)
+	$(PIP) install "pip>=25.1"  # the first that knows groups
+	$(PIP) install --editable ".[all]" --group dev
+	@touch $@
+
+demo: $(READY_FOR_DEMO) ## the quick tour: a tuned ensemble on digits, a table, pictures
 	@$(BIN)/modae demo --out results/demo
 
 test: $(READY)   ## the tests

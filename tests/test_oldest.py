@@ -8,7 +8,8 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+FILE = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT, GROUPS = FILE["project"], FILE["dependency-groups"]
 EXTRAS = PROJECT["optional-dependencies"]
 
 
@@ -20,11 +21,12 @@ def bounds(requirements):
     }
 
 
-TOOLS = bounds(EXTRAS["dev"])
-PINNED = {each.partition("==")[0] for each in EXTRAS["dev"] if "==" in each}
-PROMISED = bounds(PROJECT["dependencies"]) | bounds(
-    each for extra, names in EXTRAS.items() if extra != "dev" for each in names
-)
+NEEDED = [
+    each for group in GROUPS.values() for each in group if isinstance(each, str)
+]  # others include groups
+TOOLS = bounds(NEEDED)
+PINNED = {each.partition("==")[0] for each in NEEDED if "==" in each}
+PROMISED = bounds(PROJECT["dependencies"]) | bounds(each for names in EXTRAS.values() for each in names)
 LINES = [
     line.partition("#")[0].strip() for line in (ROOT / ".github/oldest.txt").read_text().splitlines()
 ]

@@ -2,8 +2,12 @@
 
 import pytest
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
+from browser.browser import SECONDS
 from browser.pages import PAGES
+from modae.report.api import Report
+from report import example_facts
 
 pytestmark = pytest.mark.browser
 MOVING = [name for name, _ in PAGES if name != "single"]
@@ -80,3 +84,17 @@ def test_the_list_chooses_the_study(open_page):
     assert page.texts("#live")[0] == second["live"][int(page.body("index"))]
     headings = page.texts("main h2, main h3")
     assert page.texts("#contents a") == headings
+
+
+def test_inside_a_notebook_links_stay_on_the_page(driver, tmp_path):
+    note = tmp_path / "note.html"
+    frame = Report(example_facts.facts())._repr_html_()
+    note.write_text(f'<!doctype html><meta charset="utf-8">{frame}', encoding="utf-8")
+    driver.get(note.as_uri())
+    driver.switch_to.frame(driver.find_element("tag name", "iframe"))
+    wait = WebDriverWait(driver, SECONDS)
+    wait.until(lambda _: driver.execute_script("return document.body.dataset.ready") == "yes")
+    driver.execute_script("[...document.querySelectorAll('a[href^=\\'#\\']')].at(-1).click()")
+    wait.until(lambda _: driver.execute_script("return window.scrollY > 0"))
+    assert driver.execute_script("return document.URL") == "about:srcdoc"
+    driver.switch_to.default_content()

@@ -12,9 +12,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import f1_score, make_scorer
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
+from sklearn.preprocessing import StandardScaler
 
 from ensembles.parts import CountingModules
-from modae import LinearModularAutoencoder, ModularClassifier, ModularClassifierCV
+from modae import LinearModularAutoencoder, ModularClassifier, ModularClassifierCV, ModularRegressorCV
 
 DIVERSITIES = [0.2, 0.6, 0.95]
 FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -226,3 +227,16 @@ def test_one_fit_for_each_fold_and_one_for_the_end(digits):
     )
     search.fit(X, y)
     assert CountingModules.fits - before == 3 + 1
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("search", [ModularClassifierCV, ModularRegressorCV])
+def test_the_extractor_is_that_of_the_chosen_ensemble(digits, search, scale):
+    X, y = digits
+    model = search(None, None, n_modules=3, n_components=4, diversities=[0.5], cv=2, scale=scale)
+    assert not hasattr(model, "extractor_")
+    model.set_params(random_state=0).fit(X, y)
+    columns = StandardScaler().fit_transform(X) if scale else X
+    expected = LinearModularAutoencoder(3, 4, diversity=0.5).fit(columns).lower_bound_
+    assert model.extractor_.lower_bound_ == pytest.approx(expected)
+    assert model.extractor_.transform_modules(columns).shape == (3, len(X), 4)

@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from functools import partial
+from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
@@ -208,6 +209,21 @@ def test_a_page_is_written_whole_and_replaces_the_old_one(digit_modules, digits,
     assert path.read_text(encoding="utf-8") == report.html
     assert "<title>Seven &lt;b&gt;&amp; one</title>" in report.html
     assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_a_report_is_short_as_text_and_a_frame_in_a_notebook(digit_modules, digits):
+    report = build(digit_modules, digits[0], diversities=[0.0], title='"Digits" & <others>')
+    assert len(repr(report)) < 200
+    assert "'\"Digits\" & <others>': Features without labels, 400 rows" in repr(report)
+    found = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attrs: found.append((tag, dict(attrs)))
+    parser.feed(report._repr_html_())
+    ((tag, attributes),) = found  # nothing of the page is outside its frame
+    assert tag == "iframe"
+    assert attributes["title"] == '"Digits" & <others>'
+    assert attributes["sandbox"] == "allow-scripts"  # not the rights of the notebook
+    assert attributes["srcdoc"] == report.html
 
 
 def test_names_of_columns_are_never_markup(wine):

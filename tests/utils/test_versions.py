@@ -33,9 +33,7 @@ def test_versions_are_those_installed(capsys):
 def test_every_dependency_and_extra_of_the_project_is_named(capsys):
     project = tomllib.loads(PYPROJECT.read_text())["project"]
     extras = project["optional-dependencies"]
-    wanted = project["dependencies"] + [
-        each for extra, names in extras.items() if extra != "dev" for each in names
-    ]
+    wanted = project["dependencies"] + [each for names in extras.values() for each in names]
     names = {each.partition(">")[0].partition("[")[0] for each in wanted} - {"modae"}
     assert names <= set(printed(capsys)[0])
 
@@ -78,7 +76,7 @@ def test_requirements_are_read_in_every_spelling(requirement, name, command, mon
     def missing(name):
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(versions, "requires", lambda name: [requirement, "ruff>=1; extra == 'dev'"])
+    monkeypatch.setattr(versions, "requires", lambda name: [requirement, "ruff>=1; extra == 'demo'"])
     monkeypatch.setattr(versions, "version", missing)
     assert versions.packages() == {name: f'not installed (pip install "{command}")'}
 

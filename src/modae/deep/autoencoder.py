@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 from warnings import warn
 
 import numpy as np
 from scipy.sparse import issparse
+from torch.nn import Module
 
 from modae.data.rows import Rows, on_host
 from modae.data.validation import rows_of
@@ -156,9 +158,9 @@ class ModularAutoencoder(ModularTransformer, DeepModules):
     n_components: int | None = None
     diversity: float = 0.5
     _: KW_ONLY
-    hidden_layer_sizes: Any = (64,)
-    encoder: Any = None
-    decoder: Any = None
+    hidden_layer_sizes: Sequence[int] = (64,)
+    encoder: Callable[..., Module] | None = None
+    decoder: Callable[..., Module] | None = None
 
     _network_kind = "autoencoder"
 

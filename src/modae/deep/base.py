@@ -1,6 +1,7 @@
 """What the deep estimators share: fit, partial_fit and resume around one training loop."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -12,6 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
+from torch.nn import Module
+from torch.optim import Optimizer
 
 from modae.data.rows import Rows
 from modae.data.validation import AcceptsRows, rows_of
@@ -48,15 +51,15 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
     attributes are read from it.
     """
 
-    activation: Any = "relu"
+    activation: str | Callable[[], Module] = "relu"
     equal_start: bool = False
-    optimizer: Any = "adam"
+    optimizer: str | type[Optimizer] = "adam"
     learning_rate: float = 1e-3
-    schedule: Any = "constant"
+    schedule: str | Callable[[int, int], float] = "constant"
     weight_decay: float = 0.0
     max_gradient_norm: float | None = None
     dropout: float = 0.0
-    batch_size: Any = 128
+    batch_size: int | str = 128
     max_epochs: int = 50
     early_stopping: bool = False
     validation_fraction: float = 0.1
@@ -67,8 +70,8 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
     device: str = "auto"
     compile: bool = False
     verbose: bool = False
-    checkpoint: Any = None
-    random_state: Any = None
+    checkpoint: str | PathLike[str] | None = None
+    random_state: int | np.random.RandomState | None = None
 
     _network_kind = "regression"  # a name in modae.deep.networks.NETWORKS
     _judged_together = False  # whether the loss of the mean decides which epoch is best

@@ -119,9 +119,10 @@ def modular_loss(
         check_name("loss", loss, LOSSES, "a callable")
     if not isinstance(target, Tensor):
         raise ValueError(f"target must be a torch tensor, got {type(target).__name__}.")
-    if not isinstance(outputs, Tensor) or not outputs.is_floating_point():
-        kind = outputs.dtype if isinstance(outputs, Tensor) else type(outputs).__name__
-        raise ValueError(f"outputs must be a torch tensor of floats, got {kind}.")
+    if not isinstance(outputs, Tensor):
+        raise ValueError(f"outputs must be a torch tensor of floats, got {type(outputs).__name__}.")
+    if not outputs.is_floating_point():
+        raise ValueError(f"outputs must be a torch tensor of floats, got {outputs.dtype}.")
     if outputs.ndim < 2 or 0 in outputs.shape:
         raise ValueError(
             "outputs must have the shape (n_modules, n_rows, ...) with at least one of each, got "

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
+
+from torch.nn import Module
+from torch.optim import Optimizer
 
 from modae.data.rows import Rows
 from modae.data.validation import rows_of, weights_of
@@ -20,16 +24,16 @@ class SupervisedModules(DeepModules):
 
     n_modules: int = 16
     diversity: float = 0.0
-    hidden_layer_sizes: Any = (128, 128)
+    hidden_layer_sizes: Sequence[int] = (128, 128)
     _: KW_ONLY
-    module: Any = None
+    module: Callable[..., Module] | None = None
     body: str = "adapters"
-    optimizer: Any = "adamw"
+    optimizer: str | type[Optimizer] = "adamw"
     learning_rate: float = 2e-3
     weight_decay: float = 3e-4
     max_gradient_norm: float | None = 1.0
     dropout: float = 0.1
-    batch_size: Any = 256
+    batch_size: int | str = 256
     max_epochs: int = 500
     early_stopping: bool = True
     validation_fraction: float = 0.15

@@ -324,7 +324,7 @@ class ModularEnsemble(EnsembleParameters):
         of_extractor = getattr(self.extractor_, "_key_figures", dict)
         return {"Members": members, "Extractor": type(self.extractor_).__name__} | of_extractor()
 
-    def _ask(self, method: str, features: Sequence[Array]) -> list[Any]:
+    def _ask(self, method: str, features: Sequence[Array] | Array) -> list[Any]:
         """What each fitted member says of the features of its module."""
         return call_members(self._members(), method, features, self.n_jobs)
 

@@ -8,7 +8,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, is_classifier
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d
@@ -140,21 +141,21 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
     0.74 alone, 0.96 together
     """
 
-    extractor: Any = None
-    estimator: Any = None
+    extractor: BaseEstimator | None = None
+    estimator: BaseEstimator | list[tuple[str, BaseEstimator]] | None = None
     _: KW_ONLY
     n_modules: int | None = None
     n_components: int | float | None = None
     diversity: float | None = None
     voting: str = "auto"
     tie_break: str = "probability"
-    calibration: Any = None
+    calibration: str | float | None = None
     calibrate: float | None = None
     stream: bool = False
     n_jobs: int | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
         """Fit the extractor to X, and a member to the features of each module and y.
 
         Parameters
@@ -285,7 +286,7 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
         votes = self._member_classes(self._features(X))
         return np.asarray(self.classes_[votes])
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy of the vote.
 
         Parameters
@@ -301,7 +302,7 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
         labels, weights = gather(self.predict(X)), gather(sample_weight)
         return float(accuracy_score(gather(y), labels, sample_weight=weights))
 
-    def member_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+    def member_scores(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Array:
         """Accuracy of each member alone.
 
         Parameters
@@ -372,7 +373,7 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
             )
         return votes
 
-    def _breakers(self, features: Sequence[Array]) -> dict[str, Scores]:
+    def _breakers(self, features: Sequence[Array] | Array) -> dict[str, Scores]:
         def probability(rows: Indices) -> Array:
             if self.voting_ != "hard" or not all_have("predict_proba", self.estimators_):
                 return np.zeros((len(rows), len(self.classes_)))

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, is_classifier
 from sklearn.callback import with_callbacks
 from sklearn.utils.metaestimators import available_if
@@ -96,6 +97,9 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
         ``split{k}_...``, ``mean_...`` and ``se_...`` (standard error over the folds), ``test_score``,
         ``ensemble_error``, ``individual_error`` (the mean error of single members), ``fit_time`` and
         ``score_time``.
+    extractor_ : estimator
+        The fitted extractor of the chosen ensemble. If ``best_estimator_`` is a pipeline, it takes rows
+        that the first step has scaled; where the learner on X itself was the best, it gives X back.
     leaderboard_ : Leaderboard
         The best candidate of each family, on modules and on X itself; ``print`` shows it as a table.
     classes_ : ndarray of shape (n_classes,)
@@ -126,7 +130,9 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
     calibrate: float | None = None
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
         """Try the candidates on the folds, and fit the chosen one to all rows.
 
         Parameters

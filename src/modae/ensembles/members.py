@@ -72,7 +72,7 @@ def new_members(estimator: Any, n_modules: int, rng: Generator = None) -> list[M
 def call_members(
     members: Sequence[Member],
     method: str,
-    features: Sequence[Array],
+    features: Sequence[Array] | Array,
     n_jobs: int | None,
     *args: Any,
     params: dict[str, Any] | None = None,

@@ -15,7 +15,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin, is_regressor
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin, is_regressor
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
@@ -89,8 +90,8 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
     0.96 of new rows are inside
     """
 
-    extractor: Any = None
-    estimator: Any = None
+    extractor: BaseEstimator | None = None
+    estimator: BaseEstimator | list[tuple[str, BaseEstimator]] | None = None
     _: KW_ONLY
     n_modules: int | None = None
     n_components: int | float | None = None
@@ -99,9 +100,9 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
     calibrate: float | None = None
     stream: bool = False
     n_jobs: int | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
         """Fit the extractor to X, and a member to the features of each module and y.
 
         Parameters
@@ -225,7 +226,7 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         half = width if prediction.ndim == 2 else width[0]
         return np.stack([prediction - half, prediction + half], axis=-1)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """R^2 of the mean, or median, of the members' predictions.
 
         Parameters
@@ -241,7 +242,7 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         prediction, weights = gather(self.predict(X)), gather(sample_weight)
         return float(r2_score(gather(y), prediction, sample_weight=weights))
 
-    def member_scores(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+    def member_scores(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Array:
         """R^2 of each member alone.
 
         Parameters
@@ -315,6 +316,7 @@ class Calibration:
         Examples
         --------
         >>> import numpy as np
+        from numpy.typing import ArrayLike
         >>> from modae.ensembles.regressor import Calibration
         >>> Calibration.of(np.zeros(9), np.arange(1.0, 10.0)).half_width(0.8)
         array([8.])

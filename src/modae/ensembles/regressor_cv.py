@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
+from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin, is_regressor
 from sklearn.callback import with_callbacks
 
@@ -39,7 +40,7 @@ class ModularRegressorCV(MultiOutputMixin, RegressorMixin, ModularSearch):
     Attributes
     ----------
     best_estimator_ : ModularRegressor, or Pipeline that ends in one
-    best_params_, best_index_, best_score_, cv_results_, n_splits_
+    best_params_, best_index_, best_score_, cv_results_, extractor_, leaderboard_, n_splits_
         As in :class:`ModularClassifierCV`; errors are 1 - R^2.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
@@ -64,7 +65,9 @@ class ModularRegressorCV(MultiOutputMixin, RegressorMixin, ModularSearch):
     aggregate: str = "mean"
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
         """Try the candidates on the folds, and fit the chosen one to all rows.
 
         Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import wraps
@@ -12,9 +12,11 @@ from typing import Any, ClassVar, Self
 from warnings import warn
 
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import BaseCrossValidator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, indexable
@@ -51,10 +53,9 @@ def of_best(ensemble: type, name: str, axis: int = 0) -> Any:
 
     @wraps(getattr(ensemble, name))
     def call(self: Any, X: Any, **options: Any) -> Any:
-        check_is_fitted(self)
-        best = self.best_estimator_
-        if isinstance(best, Pipeline):
-            X, best = best[:-1].transform(X), best[-1]
+        best = self._best_ensemble()
+        if isinstance(self.best_estimator_, Pipeline):
+            X = self.best_estimator_[:-1].transform(X)
         return getattr(best, name)(X, **options)
 
     return by_rows(axis)(call)
@@ -77,19 +78,19 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
     _choices: ClassVar[dict[str, Any]]  # of the parameters that only this ensemble has
     _read_targets: ClassVar[Callable[..., np.ndarray]]  # labels_of or targets_of
 
-    extractor: Any = None
-    estimator: Any = "auto"
+    extractor: BaseEstimator | None = None
+    estimator: str | Mapping[str, Any] | BaseEstimator | list[tuple[str, BaseEstimator]] | None = "auto"
     _: KW_ONLY
-    diversities: Any = None
-    n_modules: Any = None
-    n_components: Any = None
-    cv: Any = None
-    scoring: Any = None
+    diversities: Sequence[float] | None = None
+    n_modules: int | Sequence[int] | None = None
+    n_components: int | Sequence[int] | None = None
+    cv: int | BaseCrossValidator | Iterable[tuple[ArrayLike, ArrayLike]] | None = None
+    scoring: str | Callable[..., float] | None = None
     rule: str = "best"
-    scale: Any = "auto"
+    scale: str | bool = "auto"
     time_budget: float | None = None
     n_jobs: int | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         """Try the candidates, and fit the chosen one to all rows."""
@@ -305,6 +306,17 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         differ = bool(len(varying)) and bool(varying.max() > SPREAD * varying.min())
         return [False, True] if differ and not callable(self.scoring) else [False]
 
+    def _best_ensemble(self) -> Any:
+        """The chosen ensemble, without a scaler before it."""
+        check_is_fitted(self)
+        best = self.best_estimator_
+        return best[-1] if isinstance(best, Pipeline) else best
+
+    @property
+    def extractor_(self) -> Any:
+        """The fitted extractor of the chosen ensemble; it takes rows as scaled by a step before it."""
+        return self._best_ensemble().extractor_
+
     @property
     def leaderboard_(self) -> Leaderboard:
         """The best candidate of each family on modules, and on X itself, the best first."""
@@ -337,22 +349,23 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         if isinstance(self.estimator, str):
             check_choice("estimator", self.estimator, ("auto",))
         elif isinstance(self.estimator, Mapping):
-            self._check_families()
+            self._check_families(self.estimator)
         else:
             self._check_parts(*self._kind)
         for name, choices in {"rule": RULES, **self._choices}.items():
             check_choice(name, getattr(self, name), choices)
 
-    def _check_families(self) -> None:
+    @staticmethod
+    def _check_families(families: Mapping[Any, Any]) -> None:
         """Pairs of an estimator and a grid of its parameters, by name."""
-        for name, pair in self.estimator.items():
+        for name, pair in families.items():
             good = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], Mapping)
             if not isinstance(name, str) or not good or not hasattr(pair[0], "get_params"):
                 raise ValueError(
                     "estimator must be 'auto', a dict of name -> (estimator, grid), one estimator or a "
                     f"list of (name, estimator), got {name!r}: {pair!r}."
                 )
-        if not self.estimator:
+        if not families:
             raise ValueError("estimator must name at least one family, got an empty dict.")
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -370,8 +383,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             "Error of the ensemble": f"{error('ensemble')}, over {counted(self.n_splits_, 'fold')}",
             "Error of one member": f"{error('individual')}, on average",
         }
-        best = self.best_estimator_
-        return figures | (best[-1] if isinstance(best, Pipeline) else best)._key_figures()
+        return figures | self._best_ensemble()._key_figures()
 
     @abstractmethod
     def _ensemble(self, extractor: Any, estimator: Any, random_state: Any) -> Any:

@@ -166,7 +166,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     return told
 
 
-def _names_of(trusted: Iterable[str | type]) -> frozenset[str]:
+def _names_of(trusted: object) -> frozenset[str]:
     """The full names of classes and functions that a user trusts."""
     listed = trusted if isinstance(trusted, Iterable) and not isinstance(trusted, str) else [""]
     names = [

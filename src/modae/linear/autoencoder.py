@@ -8,6 +8,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 from threading import Lock
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -181,9 +183,9 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
     upcast: bool = False
     tol: float = 1e-9
     max_iter: int = 2000
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
-    def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the modules to the rows of X, and forget all earlier data.
 
         The covariance of the data is kept, so that ``partial_fit`` can continue; of data with fewer rows
@@ -203,7 +205,9 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         self._fit(X, sample_weight)
         return self
 
-    def fit_transform_modules(self, X: Any, y: object = None, sample_weight: Any = None) -> Array:
+    def fit_transform_modules(
+        self, X: Any, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> Array:
         """Fit to the rows of X, and give their codes of each module; X is validated once.
 
         Parameters
@@ -245,7 +249,7 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         self._solve(summary, seed)
         return self
 
-    def partial_fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add rows to those seen before: any batches, in any order, give the model of one ``fit``.
 
         The model is solved when it is next read, not here, so small batches cost little. A change of

@@ -94,7 +94,7 @@ class BaggingAutoencoder(LinearModules):
     spectrum: str = "auto"
     upcast: bool = False
     n_jobs: int | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Fit each module to a bootstrap sample of the rows of X.

@@ -7,6 +7,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 from warnings import warn
 
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -138,9 +140,9 @@ class LinearModularRegressor(CertifiedModules, MultiOutputMixin, RegressorMixin,
     alpha: float = 0.0
     tol: float = 1e-9
     max_iter: int = 2000
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the modules.
 
         Parameters

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from modae.ensembles.families import AllColumns
 from modae.metrics import redundancy
@@ -54,6 +58,16 @@ class Report:
 
     facts: dict[str, Any]
 
+    def __repr__(self) -> str:
+        said = f"Report({self.facts['title']!r}: {self.facts['subtitle']}"
+        return f"{said}; .save('report.html') writes the page, .facts has its numbers)"
+
+    def _repr_html_(self) -> str:
+        """The page inside a notebook, in a frame that runs its scripts and reaches nothing around it."""
+        frame = 'sandbox="allow-scripts" width="100%" height="800" style="border: 0"'
+        title, page = escape(self.facts["title"]), escape(self.html)
+        return f'<iframe title="{title}" {frame} srcdoc="{page}"></iframe>'
+
     @property
     def html(self) -> str:
         """The page: one HTML document that needs nothing else."""
@@ -77,13 +91,13 @@ class Report:
 
 
 def build(
-    model: Any,
+    model: BaseEstimator,
     X: Any,
-    y: Any = None,
+    y: ArrayLike | None = None,
     *,
     title: str | None = None,
-    diversities: Any = None,
-    image_shape: Any = "auto",
+    diversities: Sequence[float] | None = None,
+    image_shape: tuple[int, int] | str | None = "auto",
     rows: str = "training",
     n_samples: int = 3000,
     rivals: bool = True,

@@ -97,8 +97,8 @@ def blas() -> str:
 def packages() -> dict[str, str]:
     """The version of each package that modae can use, or how to install it.
 
-    They are those of pyproject.toml: what modae always needs, then extra by extra, without the tools
-    for development. There are none if modae is not installed.
+    They are those of pyproject.toml: what modae always needs, then extra by extra. The extra "demo" has
+    nothing that others have not. There are none if modae is not installed.
     """
     try:
         requirements = requires("modae") or []
@@ -109,7 +109,7 @@ def packages() -> dict[str, str]:
     sizes = Counter(extra for _, extra in pairs)
     smallest: dict[str, str] = {}  # name -> the extra with it that brings the fewest others
     for name, extra in sorted(pairs, key=lambda pair: (pair[1] != "", sizes[pair[1]])):
-        if name != "modae" and extra != "dev":
+        if name != "modae" and extra != "demo":
             smallest.setdefault(name, extra)
     return {name: _version_of(name, extra) for name, extra in smallest.items()}
 

@@ -14,7 +14,7 @@ def check_count(name: str, value: Any, *, minimum: int = 1, optional: bool = Fal
     """A whole number, of a type that says so; or None, if that is allowed."""
     if optional and value is None:
         return
-    if not isinstance(value, Integral) or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, Integral):
         raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}.")
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {value!r}.")
@@ -79,4 +79,4 @@ def check_components(value: Any) -> None:
 
 def is_number(value: Any) -> bool:
     """Whether it is a finite number, and no truth value."""
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    return not isinstance(value, bool) and isinstance(value, Real) and isfinite(value)

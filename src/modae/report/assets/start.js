@@ -29,4 +29,12 @@ listContents();
 goTo(currentIndex());
 keepClearOfBar();
 onLook(redrawFigures);
+// Inside a frame of a notebook the address is that of the notebook: a link to a part of this page would lead there.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href^='#']");
+  if (link === null || document.URL !== "about:srcdoc") return;
+  event.preventDefault();
+  document.getElementById(link.hash.slice(1)).scrollIntoView();
+});
+
 document.body.dataset.ready = "yes";
