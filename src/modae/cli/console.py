@@ -8,11 +8,13 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
 import sys
 import textwrap
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -29,6 +31,9 @@ BUG, MISTAKE, ENVIRONMENT, INTERRUPTED, CLOSED = 1, 2, 3, 130, 141
 
 #: What writing fails with where there is no room.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+#: The words of the command that runs.
+TYPED: ContextVar[list[str]] = ContextVar("TYPED", default=[])  # noqa: B039  (it is not changed)
 
 WIDTH = 80
 INDENT = 13
@@ -153,7 +158,14 @@ def say_modules(model: dict[str, Any], talk: Talk) -> None:
 
 
 class UserError(Exception):
-    """Something that the user can put right: the message names the cause and the remedy in one line."""
+    """Something that the user can put right: the message names the cause and the remedy in one line.
+
+    ``add`` are options that help, each as a list of words: the command is then said again with them.
+    """
+
+    def __init__(self, text: str, add: Iterable[list[str]] = ()) -> None:
+        super().__init__(text)
+        self.add = add
 
 
 def refuse_if(wrong: object, text: str) -> None:
@@ -175,6 +187,10 @@ def guard(typed: Mapping[str, Any]) -> Iterator[None]:
         sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
         code, text = _verdict(error, typed)
+        given = TYPED.get()
+        pairs = [given[i : i + n] for n in (1, 2) for i in range(len(given))]
+        new = [word for option in getattr(error, "add", ()) if option not in pairs for word in option]
+        text += f" Type: {shlex.join(['modae', *given, *new])}" if new else ""
         if typed["debug"] and code != CLOSED:
             traceback.print_exc()
         _tell(code, text, typed.get("as_json", False))
@@ -228,7 +244,9 @@ def _tell(code: int, text: str, as_json: bool) -> None:
 
 def run(app: Any, arguments: list[str] | None = None) -> int:
     """Run the application; mistakes in the options are one line too."""
-    as_json = "--json" in (sys.argv[1:] if arguments is None else arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    as_json = "--json" in given
+    TYPED.set(given)
     try:
         return int(app(arguments, standalone_mode=False, prog_name="modae") or 0)
     except Exception as error:

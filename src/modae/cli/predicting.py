@@ -9,7 +9,7 @@ import numpy as np
 
 from modae.cli.console import Talk, refuse_if
 from modae.cli.models import ModelFile
-from modae.cli.tables import check_output, open_output, open_table, read_rows
+from modae.cli.tables import check_output, open_output, open_table, read_rows, reading_of
 from modae.cli.training_data import count_missing, missing_targets
 from modae.utils.text import counted, percent
 
@@ -27,7 +27,7 @@ def apply_command(options: Any, talk: Talk) -> None:
     able, remedy = hasattr(model.parts.last, "predict"), "use 'modae transform', or fit it with --target"
     refuse_if(predicts and not able, f"{options.model} predicts nothing: {remedy}.")
     kept = list(dict.fromkeys(options.keep))
-    table = open_table(options.data, header=not options.no_header, keep=kept)
+    table = open_table(options.data, reading_of(options, model.reading), keep=kept)
     target = model.target if predicts and model.target in table.kinds else None
     columns, notes = model.columns_in(table, keep=kept, target=target)
     n_rows, unseen, judged, names = 0, Counter[str](), [], []
