@@ -45,7 +45,8 @@ UNSURE_DATE = re.compile(r"\d{1,2}[/-]\d{1,2}[/-]\d{2,4}( .*)?|\d{1,2}\.\d{1,2}\
 class Finding:
     """What a column of text is: a "number" once ``options`` are given, a "date", an "unsure date" (which
     number is the month?) or "words". ``shown`` is a cell that tells, ``slips`` are cells of a column of
-    numbers that no option helps; if commas may be decimals or thousands, that is ``unsure``.
+    numbers that are none, and no usual mark of nothing. It is ``unsure`` whether commas stand before
+    decimals or between thousands.
     """
 
     kind: str
@@ -69,7 +70,8 @@ def look_at(values: Sequence[str]) -> Finding:
     total = sum(rest.values())
     for kind, form in (("date", DATE), ("unsure date", UNSURE_DATE)):
         if rest and sum(n for cell, n in rest.items() if form.fullmatch(cell)) >= NEARLY_ALL * total:
-            return Finding(kind, {"dates": True} if kind == "date" else {}, next(iter(rest)))
+            missing = {"missing": markers} if markers else {}
+            return Finding(kind, {"dates": True} | missing if kind == "date" else {}, next(iter(rest)))
     units = Counter[str]()
     for cell, count in rest.items():
         match = UNIT.fullmatch(cell)
@@ -93,13 +95,13 @@ def look_at(values: Sequence[str]) -> Finding:
         return Finding("words", shown=next(wrong, ""))
     decimal, thousands = MARKS[suiting[0]]
     few = len(others) <= MOST_MARKERS and not any(re.search(r"\d", cell) for cell in others)
-    markers, slips = [*markers, *(others if few else [])], [] if few else others
+    markers += others if few else []
     found = {
         "strip": strip,
         "decimal": decimal if decimal != "." else "",
         "thousands": thousands,
         "missing": markers,
     }
-    shown = slips[0] if slips else next(wrong, "")
+    shown = others[0] if others else next(wrong, "")
     options = {name: value for name, value in found.items() if value}
-    return Finding("number", options, shown, slips, unsure=suiting[:2] == [1, 2])
+    return Finding("number", options, shown, others, unsure=suiting[:2] == [1, 2])

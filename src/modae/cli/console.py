@@ -187,14 +187,25 @@ def guard(typed: Mapping[str, Any]) -> Iterator[None]:
         sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
         code, text = _verdict(error, typed)
-        given = TYPED.get()
-        pairs = [given[i : i + n] for n in (1, 2) for i in range(len(given))]
-        new = [word for option in getattr(error, "add", ()) if option not in pairs for word in option]
-        text += f" Type: {shlex.join(['modae', *given, *new])}" if new else ""
+        text += _again(getattr(error, "add", ()))
         if typed["debug"] and code != CLOSED:
             traceback.print_exc()
         _tell(code, text, typed.get("as_json", False))
         raise typer.Exit(code) from None
+
+
+def _again(options: Iterable[list[str]]) -> str:
+    """The command that runs, with these options too."""
+    given, new = list(TYPED.get()), []
+    for option in options:
+        if option in (given[i : i + len(option)] for i in range(len(given))):
+            continue
+        new += option
+        for flag in ("--decimal", "--thousands"):  # a mark has one meaning: the new one
+            place = given.index(flag) if flag in given[:-1] and flag != option[0] else 0
+            if place and given[place + 1] == option[-1]:
+                del given[place : place + 2]
+    return f" Type: {shlex.join(['modae', *given, *new])}" if new else ""
 
 
 def _verdict(error: BaseException, typed: Mapping[str, Any]) -> tuple[int, str]:

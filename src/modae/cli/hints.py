@@ -97,22 +97,23 @@ def _remedies(
             ways.append(f"make {name!r} a column of numbers in the file")
             given = {}
         elif found.slips:
-            ways.append(f"nearly all of {name!r} are numbers: correct {found.slips[0]!r:.40}")
+            gap = ", or take it for missing" if found.slips[0] in given.get("missing", ()) else ""
+            ways.append(f"nearly all of {name!r} are numbers: correct {found.slips[0]!r:.40}{gap}")
         elif found.kind == "unsure date":
             ways.append(f"write the dates of {name!r} as 2026-01-31, or {drop}")
         elif found.kind == "words" and len(findings) == 1 and fits:
             ways.append(f"correct it, make it numbers with --encode, or {drop}")
         elif found.kind == "other":
             ways.append(drop)
+        both = {**options, **given}
+        if both.get("decimal", ".") == both.get("thousands"):
+            mark, given = both["decimal"], {"drop": [name]}
+            ways.append(f"{mark!r} means another thing in {name!r} than before: correct it, or {drop}")
         for option, value in given.items():
             if isinstance(value, list):
                 options[option] = list(dict.fromkeys([*options.get(option, []), *value]))
             else:
                 options[option] = value
-    if "decimal" in options and options["decimal"] == options.get("thousands"):
-        mark = options.pop("decimal")
-        options.pop("thousands")
-        ways.append(f"{mark!r} stands before decimals in one column and between thousands in another")
     if "missing" in options:
         options["impute"] = True
     if not fits:

@@ -164,14 +164,15 @@ class _CsvFile:
             return
         record = next(iter(self._open(names, dict.fromkeys(names, pyarrow.string()))))
         for name in names:
-            text, place = record.column(name), self.names.index(name)
+            guess, place = self.kinds[name], self.names.index(name)
             self.kinds[name] = "number"
             self.rewritten.add(name)
             try:
-                values = self._with_gaps(text, name).cast(pyarrow.float64())
+                values = self._with_gaps(record.column(name), name).cast(pyarrow.float64())
             except ValueError:
-                self.kinds[name], values = "string", text
+                self.kinds[name] = guess
                 self.rewritten.remove(name)
+                continue
             self.schema = self.schema.set(place, pyarrow.field(name, values.type))
             self.sample = self.sample.set_column(place, name, values.slice(0, SAMPLE_ROWS))
 

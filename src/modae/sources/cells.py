@@ -1,12 +1,14 @@
 """Cells of text: what stands for a number and what for nothing, and files that are made text first."""
 
 import csv
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
+from zipfile import BadZipFile
 
 from modae.utils.extras import require
 
@@ -25,7 +27,7 @@ class Reading:
     ``decimal`` before decimals, may have ``thousands`` between groups of three digits, and a text of
     ``strip`` before or behind them, such as $. ``missing`` are cells that stand for nothing. With
     ``dates``, columns of dates become numbers. A column of plain numbers is read as it is, whatever the
-    marks are, unless a point may be the mark of thousands.
+    marks are, unless every point in it may be one between thousands.
     """
 
     header: bool = True
@@ -107,6 +109,27 @@ def separator_of(lines: Sequence[str], *, spaces: bool = False) -> str:
     return " " if spaces and not suits(best)[0] and suits(" ")[0] else best
 
 
+def _records(path: Path) -> dict[int, dict[str, Any]]:
+    """The JSON object on each line, by the index of the line; values must be plain ones."""
+    found = {}
+    pyarrow = require("pyarrow", extra="arrow", purpose="Compressed text")
+    for place, line in enumerate(pyarrow.input_stream(str(path)).read().splitlines()):
+        if line.strip():
+            try:
+                record = json.loads(line)
+            except ValueError as reason:
+                raise ValueError(f"line {place + 1} is no JSON: {reason}") from reason
+            if not isinstance(record, dict):
+                raise ValueError(f"line {place + 1} has no names: write one JSON object on each line.")
+            nested = [name for name, value in record.items() if isinstance(value, (list, dict))]
+            if nested:
+                raise ValueError(
+                    f"line {place + 1} has lists or records in {nested[0]!r}: give each value a name."
+                )
+            found[place] = record
+    return found
+
+
 def as_csv(path: Path, kind: str, origin: str) -> tuple[Any, str, Callable[[int], int]]:
     """A table that pandas reads as a temporary CSV file, what to call it, and the line of a row of that.
 
@@ -119,16 +142,14 @@ def as_csv(path: Path, kind: str, origin: str) -> tuple[Any, str, Callable[[int]
             require("openpyxl", extra="cli", purpose="Excel files")
             with pandas.ExcelFile(path, engine="openpyxl") as book:
                 sheets = book.sheet_names
-                frame = book.parse(sheets[0], na_values=[""], **as_it_is).dropna(how="all")
+                frame = pandas.read_excel(book, sheets[0], na_values=[""], **as_it_is).dropna(how="all")
             origin += f" (sheet {sheets[0]!r})" if len(sheets) > 1 else ""
         elif kind == ".jsonl":
-            frame = pandas.read_json(path, lines=True, dtype=False, convert_dates=False)
-            for name in frame.select_dtypes(object):
-                if frame[name].map(lambda value: isinstance(value, (list, dict))).any():
-                    raise ValueError(f"column {name!r} has lists or records: give each value a name.")
+            found = _records(path)
+            frame = pandas.DataFrame(list(found.values()), index=list(found), dtype=object)
         else:
             frame = pandas.read_csv(path, sep=r"\s+", **as_it_is)
-    except (ValueError, KeyError, OSError, TypeError) as reason:  # BadZipFile is an OSError to pandas
+    except (ValueError, KeyError, OSError, TypeError, BadZipFile) as reason:
         if getattr(reason, "errno", None) is not None:
             raise
         raise ValueError(f"{origin} cannot be read as {kind}: {reason}") from reason
