@@ -1,6 +1,6 @@
 """Dates as numbers: a column ``when`` becomes four, all of them known from the date alone."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +9,7 @@ import narwhals as nw
 from modae.sources.source import Chunk, ColumnSelection, Source, named
 
 #: What follows the name of the column, and what it is; days are counted from the first of 1970.
-PARTS = {
+PARTS: dict[str, Callable[[Any], Any]] = {
     "year": lambda date: date.dt.year(),
     "month": lambda date: date.dt.month(),
     "weekday": lambda date: date.dt.weekday(),
