@@ -22,7 +22,7 @@ from modae.cli.console import UserError, refuse_if
 from modae.sources.batches import Batches
 from modae.sources.cells import CellError, Reading, is_number_text
 from modae.sources.frames import as_numpy
-from modae.sources.opening import ENDINGS, path_source
+from modae.sources.opening import DEFAULT, ENDINGS, path_source
 from modae.sources.source import Batch, ColumnSelection, Source
 from modae.sources.writers import Write, csv_writer, open_writer
 from modae.utils.text import listed
@@ -70,7 +70,7 @@ def as_typed(options: Mapping[str, Any]) -> list[list[str]]:
     return words
 
 
-def open_table(typed: str, how: Reading, **options: Sequence[str]) -> Source:
+def open_table(typed: str, how: Reading = DEFAULT, **options: Sequence[str]) -> Source:
     """The table with this path, which must have the columns that options name, such as ``keep=["id"]``.
 
     ``-`` is a CSV on standard input, copied to a file to be read twice.
