@@ -166,7 +166,9 @@ def test_things_that_are_no_sources(tmp_path):
     opened_error(r"a batch must be a matrix or a table, got DoubleScalar", pa.array([1.0, 2.0]))
 
 
-@pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.feather", "x.csv", "x.txt", "x.xlsx", "x.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["x.npy", "x.parquet", "x.feather", "x.csv", "x.txt", "x.xlsx", "x.jsonl"]
+)
 def test_damaged_files_are_named(tmp_path, name):
     (tmp_path / name).write_bytes(b"\x93NUMPY\x00\x01\xff")
     opened_error(rf"{name} cannot be read as", tmp_path / name)
