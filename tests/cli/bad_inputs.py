@@ -83,7 +83,25 @@ BAD_INPUTS = [
         ("bad.npz", "cannot be read"),
         files={"bad.npz": b"x" * 99},
     ),
-    Bad("an unknown ending", "fit bad.xlsx -o new.modae", (".xlsx", ".csv"), files={"bad.xlsx": b"x"}),
+    Bad("an unknown ending", "fit bad.pdf -o new.modae", (".pdf", ".csv"), files={"bad.pdf": b"x"}),
+    Bad(
+        "garbage as .xlsx",
+        "fit bad.xlsx -o new.modae",
+        ("bad.xlsx", "cannot be read"),
+        files={"bad.xlsx": b"x" * 99},
+    ),
+    Bad(
+        "garbage as .jsonl",
+        "fit bad.jsonl -o new.modae",
+        ("bad.jsonl", "cannot be read"),
+        files={"bad.jsonl": b"{x"},
+    ),
+    Bad(
+        "lists in .jsonl",
+        "fit bad.jsonl -o new.modae",
+        ("'a'", "lists"),
+        files={"bad.jsonl": b'{"a": [1], "b": 2}\n{"a": [2], "b": 3}\n'},
+    ),
     Bad("empty stdin", "fit - -o new.modae", ("standard input", "empty"), stdin=b""),
     Bad(
         "an id in strings",
@@ -101,7 +119,7 @@ BAD_INPUTS = [
     Bad(
         "decimal commas",
         TARGET,
-        ("'long'", "'1,5'", "point"),
+        ("'long'", "'1,5'", "--decimal ,"),
         files={"bad.csv": b"long;kind\n1,5;aster\n2,5;bellis\n"},
     ),
     Bad(

@@ -317,15 +317,16 @@ def test_endings_may_be_in_capitals(desk, call, name):
     assert np.load("OUT.NPY").shape == (60, 60)
 
 
-def test_dates_are_refused_by_name_and_may_be_categories(desk, call):
+def test_dates_are_refused_by_name_and_may_be_numbers(desk, call):
     days = pd.date_range("2020-01-01", periods=3)[np.arange(60) % 3]
     flowers().assign(when=days).to_parquet("t.parquet")
     command = ("fit", "t.parquet", "--target", "kind", "--no-check", "-o", "new.modae")
     answer = call(*command)
     assert answer.code == 2
-    assert "column 'when' has dates or times, such as '2020-01-01" in answer.err
-    assert "--encode, or leave it out with --drop 'when'" in answer.err
-    assert "9 columns now" in call(*command, "--encode").out
+    assert "column 'when' has dates, such as '2020-01-01" in answer.err
+    assert answer.err.endswith("--dates\n")
+    assert call(*command, "--encode").code == 2
+    assert "10 columns" in call(*command, "--dates").out
 
 
 def test_models_that_python_saved_work_too(desk, call):

@@ -108,7 +108,7 @@ def test_a_constant_column_does_not_make_scales_differ():
     [
         ([1.0, 2.0], [1, 2]),
         ([1.0, 2.5], [1.0, 2.5]),
-        ([True, False], [1, 0]),
+        ([True, False], [True, False]),
         (np.array(["a", "7"], dtype=object), ["a", "7"]),
         ([1e300, 2e300], [1e300, 2e300]),
         (np.array([2**63 + 1, 2], dtype=np.uint64), np.array([2**63 + 1, 2], dtype=np.uint64)),

@@ -156,8 +156,8 @@ def test_things_that_are_no_sources(tmp_path):
     opened_error("source must be a path, an array, .* got int", 3, TypeError)
     opened_error("does not exist", tmp_path / "nothing.npy", FileNotFoundError)
     opened_error("no files that can be read", tmp_path)
-    (tmp_path / "x.txt").write_text("1 2")
-    opened_error(r"must end in \.npy, \.parquet", tmp_path / "x.txt")
+    (tmp_path / "x.log").write_text("1 2")
+    opened_error(r"must end in \.npy, \.parquet", tmp_path / "x.log")
     opened_error(r"a batch must be a matrix or a table, got ndarray of shape \(4,\)", [X[0]])
     np.save(tmp_path / "x.npy", X)
     FRAME.to_csv(tmp_path / "x.csv")
@@ -166,7 +166,9 @@ def test_things_that_are_no_sources(tmp_path):
     opened_error(r"a batch must be a matrix or a table, got DoubleScalar", pa.array([1.0, 2.0]))
 
 
-@pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.feather", "x.csv"])
+@pytest.mark.parametrize(
+    "name", ["x.npy", "x.parquet", "x.feather", "x.csv", "x.txt", "x.xlsx", "x.jsonl"]
+)
 def test_damaged_files_are_named(tmp_path, name):
     (tmp_path / name).write_bytes(b"\x93NUMPY\x00\x01\xff")
     opened_error(rf"{name} cannot be read as", tmp_path / name)

@@ -85,7 +85,7 @@ def test_files_of_a_folder_in_capitals_and_in_order(tmp_path):
     np.testing.assert_allclose(modae.open_batches(tmp_path).to_array(), X[:4])
 
 
-@pytest.mark.parametrize("name", ["p2.csv.gz", "p2.xlsx", "k=2"])
+@pytest.mark.parametrize("name", ["p2.csv.gz", "p2.ods", "k=2"])
 def test_nothing_of_a_folder_is_left_out_in_silence(tmp_path, name):
     FRAME.to_csv(tmp_path / "p1.csv", index=False)
     (tmp_path / "k=2").mkdir() if name == "k=2" else (tmp_path / name).write_text("a,b,c,d\n")

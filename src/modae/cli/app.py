@@ -28,7 +28,8 @@ app = typer.Typer(
 )
 
 Data = Annotated[
-    str, Argument(metavar="DATA", help="Table: .csv .tsv .parquet .arrow .npy .npz, - for stdin.")
+    str,
+    Argument(metavar="DATA", help="Table: .csv .txt .xlsx .jsonl .parquet .arrow .npy, - for stdin."),
 ]
 Model = Annotated[str, Argument(metavar="MODEL", help="A model that fit or tune wrote.")]
 Target = Annotated[
@@ -43,6 +44,22 @@ SHARED = {
     "quiet": Option(False, "--quiet", "-q", help="Say nothing but errors."),
     "as_json": Option(False, "--json", help="One JSON object instead of text."),
     "debug": Option(False, "--debug", help="Show tracebacks."),
+}
+
+#: How a table is written: options of every command that reads one.
+READING: dict[str, tuple[Any, Any]] = {
+    "format": (str | None, Option(None, metavar="KIND", help="What the table is, such as csv or xlsx.")),
+    "decimal": (
+        str | None,
+        Option(None, metavar="MARK", help="Before decimals: , if 49,0 is a number."),
+    ),
+    "thousands": (str | None, Option(None, metavar="MARK", help="Between thousands: , in 3,685.20.")),
+    "strip": (list[str], Option([], metavar="TEXT", help="Taken off numbers, as $; can be repeated.")),
+    "missing": (
+        list[str],
+        Option([], metavar="TEXT", help="Stands for no value, as ?; can be repeated."),
+    ),
+    "dates": (bool, Option(False, "--dates", help="Dates become year, month, weekday and days.")),
 }
 
 #: What a value must be, for all commands that take it: a test, and the same in words.
@@ -78,6 +95,7 @@ def _command(
 
         def run(**typed: Any) -> int | None:
             options = SimpleNamespace(command=name, **(typed | fixed))
+            options.reading = {each: typed[each] for each in READING if each in typed}
             said = {flag: typed.get(flag, False) for flag in ("quiet", "as_json")}
             with guard(typed):
                 for option, (holds, rule) in RULES.items():
@@ -92,6 +110,8 @@ def _command(
 
         given = signature(listed, eval_str=True).parameters
         parameters = {each: given[each] for each in given if each not in fixed}
+        for each, (kind, option) in READING.items() if "data" in parameters else ():
+            parameters[each] = Parameter(each, Parameter.KEYWORD_ONLY, default=option, annotation=kind)
         for each in shared:
             flag = Parameter(each, Parameter.KEYWORD_ONLY, default=SHARED[each], annotation=bool)
             parameters[each] = flag
@@ -114,7 +134,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def modae(
     version: bool = Option(
-        False, "--version", callback=_version, is_eager=True, help="Show the version."
+        False, "--version", "-V", callback=_version, is_eager=True, help="Show the version."
     ),
 ) -> None:
     """Learn diverse features from a table, and predict by a vote on them.
@@ -147,7 +167,9 @@ def fit(
     ),
     tune: bool = False,
     estimator: str | None = Option(
-        None, help="knn, logistic, svm, tree or forest; if not given, knn, and tune tries several."
+        None,
+        help="knn, logistic, svm, tree or forest; if not given, knn, and tune tries several.",
+        autocompletion=lambda: ["knn", "logistic", "svm", "tree", "forest"],
     ),
     task: str = Option("auto", help="auto, classify or regress."),
     scale: str = Option("auto", help="auto, standard or none; auto looks at the columns."),

@@ -8,11 +8,13 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
 import sys
 import textwrap
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -29,6 +31,9 @@ BUG, MISTAKE, ENVIRONMENT, INTERRUPTED, CLOSED = 1, 2, 3, 130, 141
 
 #: What writing fails with where there is no room.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+#: The words of the command that runs.
+TYPED: ContextVar[list[str]] = ContextVar("TYPED", default=[])  # noqa: B039  (it is not changed)
 
 WIDTH = 80
 INDENT = 13
@@ -158,7 +163,14 @@ def say_modules(model: dict[str, Any], talk: Talk) -> None:
 
 
 class UserError(Exception):
-    """Something that the user can put right: the message names the cause and the remedy in one line."""
+    """Something that the user can put right: the message names the cause and the remedy in one line.
+
+    ``add`` are options that help, each as a list of words: the command is then said again with them.
+    """
+
+    def __init__(self, text: str, add: Iterable[list[str]] = ()) -> None:
+        super().__init__(text)
+        self.add = add
 
 
 def refuse_if(wrong: object, text: str) -> None:
@@ -180,10 +192,25 @@ def guard(typed: Mapping[str, Any]) -> Iterator[None]:
         sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
         code, text = _verdict(error, typed)
+        text += _again(getattr(error, "add", ()))
         if typed["debug"] and code != CLOSED:
             traceback.print_exc()
         _tell(code, text, typed.get("as_json", False))
         raise typer.Exit(code) from None
+
+
+def _again(options: Iterable[list[str]]) -> str:
+    """The command that runs, with these options too."""
+    given, new = list(TYPED.get()), []
+    for option in options:
+        if option in (given[i : i + len(option)] for i in range(len(given))):
+            continue
+        new += option
+        for flag in ("--decimal", "--thousands"):  # a mark has one meaning: the new one
+            place = given.index(flag) if flag in given[:-1] and flag != option[0] else 0
+            if place and given[place + 1] == option[-1]:
+                del given[place : place + 2]
+    return f" Type: {shlex.join(['modae', *given, *new])}" if new else ""
 
 
 def _verdict(error: BaseException, typed: Mapping[str, Any]) -> tuple[int, str]:
@@ -233,7 +260,9 @@ def _tell(code: int, text: str, as_json: bool) -> None:
 
 def run(app: Any, arguments: list[str] | None = None) -> int:
     """Run the application; mistakes in the options are one line too."""
-    as_json = "--json" in (sys.argv[1:] if arguments is None else arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    as_json = "--json" in given
+    TYPED.set(given)
     try:
         return int(app(arguments, standalone_mode=False, prog_name="modae") or 0)
     except Exception as error:

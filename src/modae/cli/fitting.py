@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from shlex import quote
+from shlex import join, quote
 from typing import Any
 from warnings import catch_warnings
 
@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from modae.cli.console import Talk, UserError, one_line, refuse_if, say_modules, say_scores, size
-from modae.cli.tables import batch_rows, check_output
+from modae.cli.tables import as_typed, batch_rows, check_output
 from modae.cli.training_data import TrainingData, front_steps, read_training_data, scale_ratio
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.classifier_cv import ModularClassifierCV
@@ -88,6 +88,9 @@ def fit_command(options: Any, talk: Talk) -> None:
     talk.note(*(one_line(str(each.message)) for each in caught))
     pipeline = Pipeline([*found.steps, ("modules" if found.y is None else "ensemble", model)])
     notes = {name: talk.data[name] for name in KEPT if name in talk.data} | {"impute": options.impute}
+    notes["reading"] = {
+        name: value for name, value in options.reading.items() if value and name != "format"
+    }
     if found.y is not None:
         notes |= {"target": options.target, "task": "classify" if found.classify else "regress"}
     if found.seen is not None:
@@ -200,6 +203,8 @@ def say_saved(told: dict[str, Any], model: Any, found: TrainingData, options: An
     talk.say("saved", f"{options.out} ({size(told['bytes'])}){rows}.", **facts)
     same = "".join(f" --{flag}" for flag in ("encode", "impute") if getattr(options, flag))
     same += "".join(f" --drop {quote(name)}" for name in options.drop)
+    read = {name: value for name, value in options.reading.items() if value}
+    same += "".join(f" {join(words)}" for words in as_typed(read))
     out, data = quote(options.out), quote(options.data)
     talk.next(f"modae transform {out} NEW.csv -o features.parquet")
     if found.y is not None:

@@ -10,8 +10,9 @@ from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 
 from modae.cli.console import Talk, UserError, one_line, refuse_if, say_modules, say_scores, size
+from modae.cli.hints import helps, refuse_columns
 from modae.cli.seen_rows import SeenRows
-from modae.cli.tables import check_is_file, check_output, find_target, open_table, refuse_strings
+from modae.cli.tables import check_is_file, check_output, find_target, nearest, open_table, reading_of
 from modae.cli.training_data import CATEGORIES, TrainingData, as_labels, missing_targets
 from modae.data.validation import take_rows
 from modae.ensembles.parts import take_apart
@@ -56,6 +57,7 @@ class ModelFile:
         self.notes: dict[str, Any] = notes if isinstance(notes, dict) else {}
         self.target: str | None = self.notes.get("target")
         self.seen = SeenRows.of(self.notes.get("seen"))
+        self.reading: dict[str, Any] = self.notes.get("reading", {})
         self.fills = bool(self.notes.get("impute", isinstance(self.first, ColumnTransformer)))
         classes = getattr(self.parts.last, "classes_", None)
         self.has_string_classes = classes is not None and classes.dtype.kind in "OU"
@@ -97,7 +99,9 @@ class ModelFile:
             return ColumnSelection(target=target), [in_order] if self.names else []
         missing = [name for name in names if name not in table.kinds]
         lacks = f"{table.origin} lacks {listed(missing)}, which {self.path} was fitted to"
-        refuse_if(missing, f"{lacks}: add or rename it.")
+        near = {name: nearest(name, table.kinds) for name in missing}
+        meant = ", ".join(f"did you mean {each!r}?" for each in near.values() if each)
+        refuse_if(missing, f"{lacks}; {meant} Rename it." if meant else f"{lacks}: add or rename it.")
         ignored = [name for name in table.kinds if name not in {*names, *others}]
         if ignored:
             notes.append(f"Not used: {listed(ignored)}.")
@@ -108,9 +112,9 @@ class ModelFile:
             strings = {name for name in names if table.kinds[name] == "string"}
         if table.kind == "CSV":
             strings.update(set(keep) - set(names))  # as they are written
-        else:
-            wrong = f"{self.path} was fitted to numbers there: correct it"
-            refuse_strings(table, [name for name in names if name not in strings], wrong)
+        wrong = [name for name in names if name not in strings]
+        wrong = helps(table, wrong) if table.kind == "CSV" else wrong  # others are said with their line
+        refuse_columns(table, wrong, fitted=f"{self.path} was fitted to numbers there: correct it")
         if target is not None and (self.has_string_classes or table.kinds[target] != "number"):
             strings.add(target)
         return ColumnSelection(names, target, kept=tuple(keep), strings=frozenset(strings)), notes
@@ -194,7 +198,7 @@ def report_command(options: Any, talk: Talk) -> None:
     require_plotly()
     model = ModelFile(options.model)
     shape = image_shape(options.image, int(model.parts.extractor.n_features_in_))
-    table = open_table(options.data, header=not options.no_header)
+    table = open_table(options.data, reading_of(options, model.reading))
     target = options.target
     if target is None and model.target in {*table.kinds, *table.labels}:
         target = model.target

@@ -6,7 +6,7 @@ import errno
 import os
 import select
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
@@ -17,10 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from modae.cli.columns import look_at
 from modae.cli.console import UserError, refuse_if
 from modae.sources.batches import Batches
+from modae.sources.cells import CellError, Reading, is_number_text
 from modae.sources.frames import as_numpy
-from modae.sources.opening import path_source
+from modae.sources.opening import DEFAULT, ENDINGS, path_source
 from modae.sources.source import Batch, ColumnSelection, Source
 from modae.sources.writers import Write, csv_writer, open_writer
 from modae.utils.text import listed
@@ -43,15 +45,40 @@ def check_is_file(path: str | Path) -> None:
     refuse_if(Path(path).is_dir(), f"{path} is a folder: give one file.")
 
 
-def open_table(typed: str, *, header: bool = True, **options: Sequence[str]) -> Source:
+def reading_of(options: Any, remembered: Mapping[str, Any] | None = None) -> Reading:
+    """How the table is written, as options say; what they do not say is as in the fit of the model."""
+    given = {name: value for name, value in options.reading.items() if value}
+    how = Reading(header=not options.no_header, **{**(remembered or {}), **given})
+    same = f"--decimal {how.decimal} and --thousands {how.thousands}: they must differ."
+    refuse_if(how.decimal == how.thousands, same)
+    for name in ("decimal", "thousands"):
+        mark = getattr(how, name)
+        wrong = len(mark) > 1 or mark.isalnum()
+        refuse_if(wrong, f"--{name} {mark}: it must be one mark, such as a comma.")
+    formats = [ending[1:] for ending in ENDINGS]
+    wrong = how.format is not None and how.format not in formats
+    refuse_if(wrong, f"--format {how.format}: it must be one of {', '.join(formats)}.")
+    return how
+
+
+def as_typed(options: Mapping[str, Any]) -> list[list[str]]:
+    """Options as words, each with its value."""
+    words = []
+    for name, value in options.items():
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            words += [[f"--{name}"] if each is True else [f"--{name}", str(each)]]
+    return words
+
+
+def open_table(typed: str, how: Reading = DEFAULT, **options: Sequence[str]) -> Source:
     """The table with this path, which must have the columns that options name, such as ``keep=["id"]``.
 
     ``-`` is a CSV on standard input, copied to a file to be read twice.
     """
     path, label = (_standard_input(), "standard input") if typed == "-" else (Path(typed), typed)
     check_is_file(path)
-    table = path_source(path, label, header=header)
-    if header:
+    table = path_source(path, label, how)
+    if how.header:
         numbers, first_line = number_names(table), f"{label}: the first line holds"
         all_numbers = numbers and len(numbers) == len(table.kinds)
         refuse_if(all_numbers, f"{first_line} numbers, not names: use --no-header.")
@@ -69,22 +96,25 @@ def open_table(typed: str, *, header: bool = True, **options: Sequence[str]) -> 
 def require_column(table: Source, option: str, name: str) -> None:
     """Refuse a name that is not there."""
     if name not in table.kinds:
-        near = get_close_matches(name, table.kinds, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {listed(table.kinds)}."
+        near = nearest(name, table.kinds)
+        hint = f"did you mean {near!r}?" if near else f"there are {listed(table.kinds)}."
         raise UserError(f"--{option} {name}: {table.origin} has no such column; {hint}")
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The name that was meant, perhaps: capital letters and blanks at the ends do not matter.
+
+    >>> nearest("price", ["size", "Price"])
+    'Price'
+    """
+    known = {each.strip().casefold(): each for each in names}
+    near = get_close_matches(name.strip().casefold(), known, n=1)
+    return known[near[0]] if near else None
 
 
 def number_names(table: Source) -> list[str]:
     """Names in the first line of a CSV that might be the numbers of a row."""
-    return [name for name in table.kinds if is_number(name)] if table.kind == "CSV" else []
-
-
-def is_number(text: str) -> bool:
-    """Whether it is a finite number: inf and nan may be names."""
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
+    return [name for name in table.kinds if is_number_text(name)] if table.kind == "CSV" else []
 
 
 def _standard_input() -> Path:
@@ -99,26 +129,6 @@ def _standard_input() -> Path:
 def place_of(table: Source, row: int) -> str:
     """Where a row is, counted from 1; in text the line too, for that is what an editor shows."""
     return f"row {row + 1}" + (f" (line {table.line_of(row)})" if table.line_of else "")
-
-
-def refuse_strings(table: Source, names: Sequence[str], remedy: str = "") -> None:
-    """Refuse columns that are no numbers, and show a value: it may be a slip of the pen."""
-    kinds = {"string": "strings", "date": "dates or times", "other": "neither numbers nor strings"}
-    wrong = [name for name in names if table.kinds[name] != "number"]
-    if not wrong:
-        return
-    name, kind, where = wrong[0], table.kinds[wrong[0]], ""
-    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-    encode = "" if kind == "other" else "correct it, make it numbers with --encode, or "
-    if kind != "other":
-        shown = next(read_rows(table, ColumnSelection((name,), strings=frozenset([name])))).rows[name]
-        slips = [row for row, value in enumerate(shown) if value and not is_number(value)]
-        if slips:
-            value = shown[slips[0]]
-            where = f", such as {value!r:.40} in {place_of(table, slips[0])}"
-            where += " (decimals need a point)" if is_number(value.replace(",", ".", 1)) else ""
-    remedy = remedy or f"{encode}leave it out with --drop {name!r}"
-    raise UserError(f"{table.origin}: column {name!r}{more} has {kinds[kind]}{where}: {remedy}.")
 
 
 def find_target(table: Source, name: str | None) -> tuple[np.ndarray | None, int | None]:
@@ -168,19 +178,35 @@ def read_rows(table: Source, columns: ColumnSelection, n_answers: int = 0) -> It
     selection, width = replace(columns, features=tuple(numbers), kept=kept), len(features)
     if not table.kinds:
         selection, width = ColumnSelection(), table.matrix.shape[1]
-    for batch in Batches(table, selection, batch_rows(max(width, n_answers))):
+    absent = {"", *table.missing}
+    for batch in _helped(Batches(table, selection, batch_rows(max(width, n_answers)))):
         if table.kinds:
             rows = pd.DataFrame(batch.rows, columns=numbers)
             for name in categories:
-                values = [value or None for value in batch.kept[name].to_pylist()]
+                values = batch.kept[name].to_pylist()
+                values = [
+                    None if value is None or value.strip() in absent else value for value in values
+                ]
                 rows[name] = pd.Series(values, dtype=object)
             rows = rows[list(features)] if categories else rows
             target = None if batch.target is None else as_numpy(batch.target)
+            if table.missing and target is not None and columns.target in columns.strings:
+                target = np.array(["" if value in absent else value for value in target], dtype=object)
         else:
             rows, start, stop = batch.rows, batch.start, batch.stop
             rows = rows if target_column is None else np.delete(rows, target_column, axis=1)
             target = None if labels is None else labels[start:stop]
         yield replace(batch, rows=rows, target=target)
+
+
+def _helped(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """The same; for a cell that is no number, the options that make it one are said."""
+    try:
+        yield from batches
+    except CellError as error:
+        options = look_at([error.value]).options
+        options.pop("dates", None)
+        raise UserError(str(error), as_typed(options)) from error
 
 
 def check_output(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from modae.cli.columns import MARKERS
 from modae.cli.console import Talk, UserError, refuse_if
+from modae.cli.hints import refuse_columns
 from modae.cli.seen_rows import SeenRows
-from modae.cli.tables import find_target, number_names, open_table, place_of, read_rows, refuse_strings
+from modae.cli.tables import find_target, number_names, open_table, place_of, read_rows, reading_of
 from modae.data.validation import take_rows
 from modae.ensembles.votes import stratified
 from modae.sources.frames import joined
@@ -34,6 +37,9 @@ MOST_CATEGORIES = 1000
 
 #: Whole numbers with more different values than this are a quantity, unless --task says otherwise.
 MOST_CLASSES = 50
+
+#: Rows from which on a column with other values in all of them is taken for an id.
+MANY_ROWS = 10
 
 #: The name of the part that encodes; a model is asked for it to know which columns are strings.
 CATEGORIES = "categories"
@@ -177,7 +183,7 @@ class TrainingData:
 
 def read_training_data(options: Any, talk: Talk) -> TrainingData:
     """Open the table, find what each column is for, and read it; what cannot be used is refused."""
-    table = open_table(options.data, header=not options.no_header, drop=options.drop)
+    table = open_table(options.data, reading_of(options), drop=options.drop)
     target = options.target
     _, column = find_target(table, target)
     both = target in options.drop
@@ -185,9 +191,11 @@ def read_training_data(options: Any, talk: Talk) -> TrainingData:
     columns = ColumnSelection(target=target)
     if table.kinds:
         features = tuple(name for name in table.kinds if name not in {target, "", *options.drop})
-        strings = {name for name in features if table.kinds[name] in ("string", "date")}
-        refuse_strings(table, [name for name in features if not (options.encode and name in strings)])
+        refuse_columns(table, features, encode=options.encode)
+        strings = {name for name in features if table.kinds[name] == "string"}
         if target is not None and table.kinds[target] != "number":
+            if options.task != "classify" and table.kinds[target] != "other":
+                refuse_columns(table, [target], target=target)
             strings.add(target)
         columns = ColumnSelection(features, target, strings=frozenset(strings))
     width = table.width - (column is not None) if columns.features is None else len(columns.features)
@@ -204,9 +212,38 @@ def read_training_data(options: Any, talk: Talk) -> TrainingData:
     if numbers:
         names = f"The first line was taken for names, {listed(numbers, 2)} too"
         found.notes.append(f"{names}: if it is a row, use --no-header.")
+    found.notes += likely_ids(found)
     if "" in table.kinds:
         found.notes.append("A column without a name (row numbers?) is left out.")
     return found
+
+
+def likely_ids(found: TrainingData) -> list[str]:
+    """A remark on columns with another whole number in every row, and on marks that count as strings."""
+    rows, notes = found.sample.rows, []
+    names = [name for name in getattr(rows, "columns", ()) if name not in found.categories]
+    ids = [name for name in names if len(rows) >= MANY_ROWS and is_counted(rows[name].to_numpy())]
+    if ids:
+        drop = " ".join(f"--drop {quote(name)}" for name in ids[:5])
+        notes.append(f"Another whole number in every row: {listed(ids)}. If that is an id, {drop}.")
+    strings = {f"column {name!r}": known for name, known in found.categories.items()}
+    if found.classify and found.y.dtype.kind == "U":
+        strings["the target"] = set(np.unique(found.y).tolist())
+        if len(strings["the target"]) == found.n_rows >= MANY_ROWS:
+            notes.append("The target has another string in every row: nothing can be learnt of that.")
+    for where, known in strings.items():
+        markers = sorted(each for each in known if each.strip().lower() in MARKERS)
+        if markers:
+            options = " ".join(f"--missing {quote(each)}" for each in markers)
+            notes.append(
+                f"{listed(markers)} in {where} counts as a string like any other; {options} if not."
+            )
+    return notes
+
+
+def is_counted(values: np.ndarray) -> bool:
+    """Whether all are whole numbers, and no two the same."""
+    return bool((values == np.round(values)).all()) and len(np.unique(values)) == len(values)
 
 
 def count_missing(table: Source, batch: Batch, fills: bool, remedy: str = "correct it") -> int:
@@ -237,7 +274,7 @@ def set_target(found: TrainingData, name: str, task: str) -> None:
     if missing.any():
         raise UserError(f"{target} has no value in {place_of(table, int(missing.argmax()))}: fill it.")
     labels = as_labels(found.y)
-    strings, whole = labels.dtype.kind == "U", labels.dtype.kind in "iu"
+    strings, whole = labels.dtype.kind == "U", labels.dtype.kind in "biu"
     such_as = f"the target {name!r} has strings, such as {str(labels[0])!r}"
     refuse_if(task == "regress" and strings, f"--task regress: {such_as}.")
     classes = np.unique(labels)
@@ -265,7 +302,9 @@ def as_labels(values: np.ndarray) -> np.ndarray:
     """Numbers where all values are numbers (whole ones where all are whole), strings otherwise."""
     if values.dtype.kind == "O" and not any(isinstance(value, str) for value in values):
         values = np.array(values.tolist())
-    if values.dtype.kind in "bui":
+    if values.dtype.kind == "b":
+        return values
+    if values.dtype.kind in "ui":
         return values if values.max(initial=0) > np.iinfo(np.int64).max else values.astype(np.int64)
     if values.dtype.kind == "f":
         whole = np.isfinite(values).all() and (values == np.round(values)).all()

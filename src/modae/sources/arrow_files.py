@@ -8,12 +8,14 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from modae.sources.cells import SNIFFED_LINES, CellError, Reading, as_csv, is_number_text, separator_of
 from modae.sources.frames import as_table, refuse_duplicates
 from modae.sources.source import SAMPLE_ROWS, Chunk, ColumnSelection, Source, named
 from modae.utils.extras import require
@@ -25,6 +27,10 @@ BLOCK_BYTES = 8 * 2**20
 MOST_HEADER_LINES = 20
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+
+
+# Dates that are read beside 2026-01-31; which of 1/2/2026 is the month cannot be known.
+DATES = ("%d.%m.%Y", "%Y/%m/%d")
 
 
 @cache
@@ -104,28 +110,36 @@ def dataset_source(dataset: Any, kind: str = "dataset", origin: str = "the datas
         return Source(kind, origin, read, sample, n_rows, kinds=column_kinds(dataset.schema))
 
 
-def csv_source(path: Path, origin: str, *, header: bool = True) -> Source:
-    """A CSV file, compressed or not; commas, semicolons or tabs are told from the first line.
-
-    Without a header the columns are called column1, column2 and so on.
+def csv_source(path: Path, origin: str, how: Reading, ending: str = ".csv") -> Source:
+    """A CSV file, compressed or not, or a file that can be made one; the separator is told from its
+    first lines. Without a header the columns are called column1, column2 and so on.
     """
-    file = _CsvFile(path, origin, header)
+    made, line_of = None, None
+    if ending in (".xlsx", ".jsonl") or (ending == ".txt" and _CsvFile.is_spaced(path, origin)):
+        made, origin, line_at = as_csv(path, ending, origin)
+        first = int(how.header and ending != ".jsonl")  # of the lines of the file, the rows begin here
+        how = replace(how, header=True) if ending == ".jsonl" else how
+        line_of = lambda row: line_at(row + first)  # noqa: E731
+    file = _CsvFile(Path(made.name) if made else path, origin, how)
+    file.made, file.line_of = made, line_of or file.line_of  # type: ignore[method-assign]
     with reading(origin, "CSV"):  # names that are not UTF-8 fail here
         sample = as_table(file.sample)
-    return Source("CSV", origin, file.read, sample, kinds=file.kinds, line_of=file.line_of)
+    return Source(
+        "CSV", origin, file.read, sample, kinds=file.kinds, line_of=file.line_of, missing=how.missing
+    )
 
 
 class _CsvFile:
     """Where a file is, and what its first block says of it."""
 
-    def __init__(self, path: Path, origin: str, header: bool) -> None:
-        self.path, self.origin, self.header = path, origin, header
-        first = self._first_record()
-        is_tsv = ".tsv" in (suffix.lower() for suffix in path.suffixes[-2:])
-        bare = re.sub(r'"[^"]*"', "", first)  # a separator inside of quotes separates nothing
-        self.delimiter = "\t" if is_tsv else max(",;\t", key=bare.count)
+    made: Any = None  # the temporary file, if it is one
+
+    def __init__(self, path: Path, origin: str, how: Reading) -> None:
+        self.path, self.origin, self.how, self.header = path, origin, how, how.header
+        first, lines = self._first_record()
+        self.delimiter = separator_of(lines)
         fields = next(csv.reader(first.splitlines(keepends=True), delimiter=self.delimiter), [])
-        self.names = fields if header else [f"column{i + 1}" for i in range(len(fields))]
+        self.names = fields if how.header else [f"column{i + 1}" for i in range(len(fields))]
         with named(origin):
             refuse_duplicates(self.names)
         if self.has_rows:
@@ -136,10 +150,43 @@ class _CsvFile:
         else:
             self.schema = arrow().schema([(name, arrow().float64()) for name in self.names])
             self.sample = self.schema.empty_table()
-        self.kinds = column_kinds(self.schema)
+        self.kinds, self.rewritten = column_kinds(self.schema), set[str]()
+        if self.how.rewrites and self.has_rows:
+            self._find_rewritten()
 
-    def _first_record(self) -> str:
-        """The first line that is not blank, to the end of its quotes; rows begin below it."""
+    def _find_rewritten(self) -> None:
+        """Columns whose first block has numbers when these are written anew."""
+        is_a, pyarrow = arrow().types, arrow()
+        # With points between thousands, what looks like a number may be another one.
+        unsure = is_a.is_floating if self.how.thousands == "." else is_a.is_null
+        names = [each.name for each in self.schema if is_a.is_string(each.type) or unsure(each.type)]
+        if not names:
+            return
+        record = next(iter(self._open(names, dict.fromkeys(names, pyarrow.string()))))
+        for name in names:
+            guess, place = self.kinds[name], self.names.index(name)
+            self.kinds[name] = "number"
+            self.rewritten.add(name)
+            try:
+                values = self._with_gaps(record.column(name), name).cast(pyarrow.float64())
+            except ValueError:
+                self.kinds[name] = guess
+                self.rewritten.remove(name)
+                continue
+            self.schema = self.schema.set(place, pyarrow.field(name, values.type))
+            self.sample = self.sample.set_column(place, name, values.slice(0, SAMPLE_ROWS))
+
+    @classmethod
+    def is_spaced(cls, path: Path, origin: str) -> bool:
+        """Whether columns are separated by blanks, as many as it takes to align them."""
+        file = cls.__new__(cls)
+        file.path, file.origin, file.header = path, origin, False
+        return separator_of(file._first_record()[1], spaces=True) == " "
+
+    def _first_record(self) -> tuple[str, list[str]]:
+        """The first line that is not blank, to the end of its quotes, and some lines from it on; rows
+        begin below it.
+        """
         try:
             with self._stream() as stream:
                 block = stream.read(BLOCK_BYTES)
@@ -158,8 +205,9 @@ class _CsvFile:
         end = next(closed, first + 1)
         self.has_rows = not self.header or any(line.strip() for line in lines[end:])
         self.skipped = end if self.header else first
+        some = [line.decode("utf-8-sig", "replace") for line in lines[first : first + SNIFFED_LINES]]
         try:
-            return b"".join(lines[first:end]).decode("utf-8-sig").rstrip("\r\n")
+            return b"".join(lines[first:end]).decode("utf-8-sig").rstrip("\r\n"), some
         except UnicodeDecodeError:
             raise self._wrong_encoding() from None
 
@@ -176,10 +224,20 @@ class _CsvFile:
                 self._stream(),
                 reader.ReadOptions(block_size=size, **options),
                 reader.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-                reader.ConvertOptions(include_columns=names, column_types=types),
+                reader.ConvertOptions(
+                    include_columns=names,
+                    column_types=types,
+                    null_values=self._absent,
+                    timestamp_parsers=[reader.ISO8601, *(DATES if self.how.dates else ())],
+                ),
             )
         except (arrow().ArrowInvalid, UnicodeDecodeError) as error:
             raise self._explained(names, types, error) from error
+
+    @property
+    def _absent(self) -> list[str]:
+        """Cells of columns of numbers that stand for nothing."""
+        return [*arrow("pyarrow.csv").ConvertOptions().null_values, *self.how.missing]
 
     def read(self, start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
         """Chunks from the first row on: where a later one begins in the text is not known."""
@@ -197,30 +255,37 @@ class _CsvFile:
         types = {name: self.schema.field(name).type for name in names}
         text = []  # neither features nor wanted as they are written
         for name, guess in types.items():
-            if name in features:
+            if name in self.rewritten and name not in columns.strings:
+                types[name] = pyarrow.string()
+                text.append(name)
+            elif name in features:
                 types[name] = guess if pyarrow.types.is_boolean(guess) else pyarrow.float64()
             elif name in columns.strings:
                 types[name] = pyarrow.string()
             elif self.kinds[name] == "number" or guess == pyarrow.string():
                 types[name] = pyarrow.string()
                 text.append(name)
+        before = 0
         try:
             for record in self._open(names, types):
                 for name in text:
-                    values = self._with_gaps(record.column(name), name)
+                    values = self._with_gaps(record.column(name), name, before)
                     record = record.set_column(names.index(name), name, values)
+                before += record.num_rows
                 yield record
         except (pyarrow.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._explained(names, types, error) from error
 
-    def _with_gaps(self, text: Any, name: str) -> Any:
+    def _with_gaps(self, text: Any, name: str, before: int = 0) -> Any:
         """Strings without the empty ones; as numbers if the first block has numbers there."""
         pyarrow, compute = arrow(), arrow("pyarrow.compute")
-        guess, is_number, absent = self.schema.field(name).type, self.kinds[name] == "number", [""]
+        guess, is_number = self.schema.field(name).type, self.kinds[name] == "number"
+        absent = ["", *self.how.missing]
         if is_number:
-            text = compute.utf8_trim_whitespace(text)
-            absent = arrow("pyarrow.csv").ConvertOptions().null_values
-        text = compute.if_else(compute.is_in(text, pyarrow.array(absent)), None, text)
+            text, absent = compute.utf8_trim_whitespace(text), self._absent
+        text = written = compute.if_else(compute.is_in(text, pyarrow.array(absent)), None, text)
+        if name in self.rewritten:
+            text = self.how.plain(text)
         kinds = [pyarrow.int64(), pyarrow.uint64(), pyarrow.float64()]
         if not is_number or pyarrow.types.is_boolean(guess):
             kinds = [guess]
@@ -229,7 +294,14 @@ class _CsvFile:
                 return text.cast(kind)
             except pyarrow.ArrowInvalid as failed:
                 error = failed
+        for row, value in enumerate(text.to_pylist()):
+            if is_number and value is not None and not is_number_text(value):
+                raise self._no_number(before + row, name, written[row].as_py()) from error
         raise self._explained([name], {name: kinds[-1]}, error) from error
+
+    def _no_number(self, row: int, name: str, value: str) -> CellError:
+        where = f"line {self.line_of(row)} has {value!r:.60} in column {name!r}"
+        return CellError(str(self._refused(f"{where}, which is not a number.")), name, value)
 
     def line_of(self, row: int) -> int:
         """The line on which a row begins: blank lines and line breaks inside of quotes are lines too."""
@@ -271,12 +343,12 @@ class _CsvFile:
         if "straddl" in text:
             return self._refused("a line has more than 8 MB: is a quote not closed?")
         row = re.search(r"Row #(\d+)", text)
-        line = f"line {self.line_of(int(row[1]) - 1 - self.skipped)}" if row else "a line"
+        place = int(row[1]) - 1 - self.skipped if row else 0
+        line = f"line {self.line_of(place)}" if row else "a line"
         fields = re.search(r"Expected (\d+) columns, got (\d+)", text)
         if fields:
             return self._refused(f"{line} has {fields[2]} fields, the others have {fields[1]}.")
         bad = re.search(r"column #(\d+).*invalid value '(.*)'", text)
-        if bad:
-            name = self.names[int(bad[1])]
-            return self._refused(f"{line} has {bad[2]!r:.60} in column {name!r}, which is not a number.")
+        if bad and row:
+            return self._no_number(place, self.names[int(bad[1])], bad[2])
         return self._refused(f"{text:.200}")

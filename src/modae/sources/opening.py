@@ -13,11 +13,17 @@ import numpy as np
 from scipy import sparse
 
 from modae.sources.arrow_files import COMPRESSIONS, csv_source, dataset_source, file_source
+from modae.sources.cells import Reading
+from modae.sources.dates import with_dates_as_numbers
 from modae.sources.frames import as_table, is_frame
 from modae.sources.source import SAMPLE_ROWS, Chunk, ColumnSelection, Source, named
 
+# As computers write tables.
+DEFAULT = Reading()
+
 # Of files that can be read; capital letters are as good.
-ENDINGS = (".npy", ".parquet", ".arrow", ".feather", ".csv", ".tsv", ".npz")
+TEXTS = (".csv", ".tsv", ".txt", ".jsonl", ".xlsx")
+ENDINGS = (".npy", ".parquet", ".arrow", ".feather", *TEXTS, ".npz")
 
 # Of files in a folder that are about the data, and passed over.
 NOTES = ("", ".md", ".rst", ".txt", ".html", ".pdf", ".json", ".yaml", ".yml", ".toml", ".log")
@@ -106,16 +112,17 @@ def ending_of(path: Path) -> str:
     """How the name ends, in small letters; that of what was compressed, if it was."""
     ending = path.suffix.lower()
     inner = Path(path.stem).suffix.lower()
-    return inner if ending in COMPRESSIONS and inner in (".csv", ".tsv") else ending
+    return inner if ending in COMPRESSIONS and inner in TEXTS[:-1] else ending
 
 
-def path_source(path: Path, origin: str | None = None, *, header: bool = True) -> Source:
+def path_source(path: Path, origin: str | None = None, how: Reading = DEFAULT) -> Source:
     """A file, or a folder of files of one kind; ``origin`` is what messages call it."""
     if path.is_dir():
         return folder_source(path)
     if not path.exists():
         raise FileNotFoundError(f"source {path} does not exist.")
     origin, ending = origin or str(path), ending_of(path)
+    ending = ending if how.format is None else f".{how.format}"
     if ending not in ENDINGS:
         raise ValueError(f"source {path} must end in {', '.join(ENDINGS)} or be a folder of such files.")
     if ending in (".npy", ".npz"):
@@ -126,9 +133,11 @@ def path_source(path: Path, origin: str | None = None, *, header: bool = True) -
         str(path).encode()
     except UnicodeEncodeError:  # pyarrow takes names in UTF-8 only
         raise ValueError(f"{origin!r}: the name of the file is not UTF-8: rename it.") from None
-    if ending in (".csv", ".tsv"):
-        return csv_source(path, origin, header=header)
-    return file_source(path, "Parquet" if ending == ".parquet" else "Arrow", origin)
+    if ending in TEXTS:
+        source = csv_source(path, origin, how, ending)
+    else:
+        source = file_source(path, "Parquet" if ending == ".parquet" else "Arrow", origin)
+    return with_dates_as_numbers(source) if how.dates else source
 
 
 def numpy_arrays(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
@@ -161,10 +170,11 @@ def folder_source(folder: Path) -> Source:
     """
     visible = [path for path in folder.iterdir() if not path.name.startswith((".", "_"))]
     found = [path for path in visible if path.suffix.lower() not in NOTES or path.is_dir()]
-    kinds = sorted({path.suffix.lower() for path in found if path.is_file()} & set(ENDINGS))
+    known = [ending for ending in ENDINGS if ending not in NOTES]
+    kinds = sorted({path.suffix.lower() for path in found if path.is_file()} & set(known))
     if len(kinds) != 1:
         many = f"files of several kinds ({', '.join(kinds)})" if kinds else "no files that can be read"
-        raise ValueError(f"source {folder} needs files of one kind, {', '.join(ENDINGS)}, got {many}.")
+        raise ValueError(f"source {folder} needs files of one kind, {', '.join(known)}, got {many}.")
     strange = [path for path in found if path.is_dir() or path.suffix.lower() != kinds[0]]
     if strange:
         what = "sub-folder" if strange[0].is_dir() else "file"

@@ -129,7 +129,8 @@ class Source:
     there begins before it, and one that is in memory need not heed ``size``. ``sample`` is a table of
     the first rows, ``parts`` are the files of a folder. ``kinds`` says which columns of a file are a
     "number", "string", "date" or "other", ``line_of`` finds the line of a text file on which a row
-    begins. Of an array, ``matrix`` has all rows, and ``labels`` are arrays in the same file.
+    begins, ``missing`` are cells of it that stand for nothing beside empty ones. Of an array, ``matrix``
+    has all rows, and ``labels`` are arrays in the same file.
     """
 
     kind: str
@@ -140,6 +141,7 @@ class Source:
     parts: tuple["Source", ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     line_of: Callable[[int], int] | None = None
+    missing: Sequence[str] = ()
     matrix: Any = None
     labels: Mapping[str, np.ndarray] = field(default_factory=dict)
 

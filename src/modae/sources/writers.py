@@ -110,6 +110,12 @@ def parquet_writer(file: IO[bytes], name: str) -> Iterator[Write]:
             writer.close()
 
 
+def _truths(values: Any) -> Any:
+    """True and False as Python and pandas write them; other values as they are."""
+    is_bool = isinstance(values, np.ndarray) and values.dtype == np.bool_
+    return values.astype(str) if is_bool else values
+
+
 @contextmanager
 def csv_writer(file: Any, name: str) -> Iterator[Write]:
     """Text: quoted where needed, numbers as short as they can be read back exactly."""
@@ -124,7 +130,7 @@ def csv_writer(file: Any, name: str) -> Iterator[Write]:
 
     def write(columns: Any) -> None:
         nonlocal started
-        table = pyarrow.table(dict(columns))
+        table = pyarrow.table({column: _truths(values) for column, values in columns.items()})
         nested = [field.name for field in table.schema if pyarrow.types.is_nested(field.type)]
         if nested:
             raise ValueError(

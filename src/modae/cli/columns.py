@@ -1,0 +1,107 @@
+"""What the cells of a column are, and which options would make numbers of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from modae.sources.cells import Reading, is_number_text
+
+#: Cells that stand for nothing, in small letters. (Those that are read so anyway are for strings.)
+MARKERS = {"?", "-", "--", "---", ".", "..", "*", "/", "n/a", "na", "n.a.", "nan", "none", "null", "nil"}
+MARKERS |= {
+    "missing",
+    "unknown",
+    "#n/a",
+    "#div/0!",
+    "#value!",
+    "#ref!",
+    "#num!",
+    "#name?",
+    "not available",
+    "no data",
+}
+
+#: Marks before decimals and between thousands; of two that suit alike, the first is proposed.
+MARKS = [(".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "), (".", "'")]
+
+#: What stands before or behind a number: a sign, or a unit in letters if all cells have it.
+UNIT = re.compile(r"[+-]?\s*([^\w\s.,+-])\s*[\d.,].*|.*\d\s*([^\w\s.,+-]|[a-zµ]{1,3}|[A-Z]{3})")
+
+#: The share of numbers from which on a column is one of numbers, and other cells are slips.
+NEARLY_ALL = 0.9
+
+#: More cells than this that are no numbers are not proposed as marks of nothing.
+MOST_MARKERS = 3
+
+DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d{1,2}\.\d{1,2}\.\d{4}|\d{4}/\d{1,2}/\d{1,2}")
+UNSURE_DATE = re.compile(r"\d{1,2}[/-]\d{1,2}[/-]\d{2,4}( .*)?|\d{1,2}\.\d{1,2}\.\d{2}")
+
+
+@dataclass
+class Finding:
+    """What a column of text is: a "number" once ``options`` are given, a "date", an "unsure date" (which
+    number is the month?) or "words". ``shown`` is a cell that tells, ``slips`` are cells of a column of
+    numbers that are none, and no usual mark of nothing. It is ``unsure`` whether commas stand before
+    decimals or between thousands.
+    """
+
+    kind: str
+    options: dict[str, Any] = field(default_factory=dict)
+    shown: str = ""
+    slips: list[str] = field(default_factory=list)
+    unsure: bool = False
+
+
+def look_at(values: Sequence[str]) -> Finding:
+    """What the cells of a column are, the empty ones left out.
+
+    >>> look_at(["49,0", "?", "7,25"]).options
+    {'decimal': ',', 'missing': ['?']}
+    """
+    import pyarrow as pa
+
+    cells = Counter(value.strip() for value in values)
+    markers = [cell for cell in cells if cell.lower() in MARKERS]
+    rest = {cell: count for cell, count in cells.items() if cell not in markers}
+    total = sum(rest.values())
+    for kind, form in (("date", DATE), ("unsure date", UNSURE_DATE)):
+        if rest and sum(n for cell, n in rest.items() if form.fullmatch(cell)) >= NEARLY_ALL * total:
+            missing = {"missing": markers} if markers else {}
+            return Finding(kind, {"dates": True} | missing if kind == "date" else {}, next(iter(rest)))
+    units = Counter[str]()
+    for cell, count in rest.items():
+        match = UNIT.fullmatch(cell)
+        if match:
+            units[match[1] or match[2]] += count
+    strip = [unit for unit, n in units.items() if not unit.isalpha() or n >= NEARLY_ALL * total]
+    text, judged = pa.array(list(rest), pa.string()), []
+    for decimal, thousands in MARKS:
+        reading = Reading(decimal=decimal, thousands=thousands, strip=strip)
+        others = [
+            cell
+            for cell, number in zip(rest, reading.plain(text).to_pylist(), strict=True)
+            if not is_number_text(number)
+        ]
+        judged.append((sum(rest[cell] for cell in others), others))
+    fewest = min(wrong for wrong, _ in judged)
+    suiting = [place for place, (wrong, _) in enumerate(judged) if wrong == fewest]
+    others = judged[suiting[0]][1]
+    wrong = (cell for cell in cells if not is_number_text(cell))
+    if fewest > (1 - NEARLY_ALL) * total:
+        return Finding("words", shown=next(wrong, ""))
+    decimal, thousands = MARKS[suiting[0]]
+    few = len(others) <= MOST_MARKERS and not any(re.search(r"\d", cell) for cell in others)
+    markers += others if few else []
+    found = {
+        "strip": strip,
+        "decimal": decimal if decimal != "." else "",
+        "thousands": thousands,
+        "missing": markers,
+    }
+    shown = others[0] if others else next(wrong, "")
+    options = {name: value for name, value in found.items() if value}
+    return Finding("number", options, shown, others, unsure=suiting[:2] == [1, 2])
