@@ -43,6 +43,17 @@ def test_units_of_columns_do_not_matter(make):
     assert make(normalize=False).fit(X, y).scale_.tolist() == [1.0] * 64
 
 
+def test_entries_far_away_are_bent_towards_two_deviations():
+    rows = np.random.default_rng(0).normal(size=(200, 3))
+    model = classifier(**EXACT).fit(rows, LABELS_OF_X)
+    far, farther = (model.predict_proba(np.full((1, 3), size)) for size in (1e9, 1e200))
+    np.testing.assert_allclose(far, farther, rtol=1e-6)
+    z = (rows - model.mean_) / model.scale_
+    scaled = model._fitted.scaling.apply(rows, np.float64)
+    np.testing.assert_allclose(scaled, z / np.sqrt(1.0 + (z / 2.0) ** 2))
+    assert np.abs(scaled).max() < 2.0
+
+
 def test_targets_have_scales_of_their_own():
     Y = np.c_[PROGRESS, 1e-4 * PROGRESS[::-1] + 7.0]
     model = regressor(**EXACT, max_epochs=30).fit(DIABETES, Y)
@@ -69,6 +80,7 @@ def test_missing_entries_are_the_mean_and_an_indicator(kind):
     rows[:, 0] = X[:, 10]  # which has none
     model = classifier(**EXACT).fit(kind(rows), LABELS_OF_X)
     scaled = StandardScaler().fit_transform(rows)
+    scaled /= np.sqrt(1.0 + (scaled / 2.0) ** 2)
     by_hand = np.hstack([np.nan_to_num(scaled), holes[:, 1:].astype(float)])
     expected = classifier(**EXACT, normalize=False).fit(by_hand, LABELS_OF_X)
     np.testing.assert_allclose(model.predict_proba(kind(rows)), expected.predict_proba(by_hand))

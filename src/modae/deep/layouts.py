@@ -129,7 +129,15 @@ def _estimator(cls: type[DeepModules], told: dict[str, str] | None = None, **fie
 
 
 LAYOUTS = (
-    Layout(Scaling, {"mean": numbers("D"), "scale": scale, "missing": maybe(places)}),
+    Layout(
+        Scaling,
+        {
+            "mean": numbers("D"),
+            "scale": scale,
+            "missing": maybe(places),
+            "limit": maybe(number(above=0.0)),
+        },
+    ),
     Layout(
         TrainingState,
         {

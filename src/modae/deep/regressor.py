@@ -72,8 +72,9 @@ class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModule
         Then train again on all rows, for as many epochs as were best.
     normalize : bool, default=True
         Centre each column of X, and each target, and divide it by its standard deviation; constant
-        columns are left out. Missing entries (NaN) are allowed: they are read as the mean of their
-        column, and columns that have some in ``fit`` get a second one which says where. Losses and
+        columns are left out. Entries z far from the mean are bent towards 2 deviations,
+        ``z / sqrt(1 + (z / 2)**2)``. Missing entries (NaN) are allowed: they are read as the mean of
+        their column, and columns that have some in ``fit`` get a second one which says where. Losses and
         predictions are in units of y. Several targets count by their own scale: the loss is the sum of
         their standardised errors, times their mean variance.
     random_state : int, RandomState instance or None, default=None

@@ -13,6 +13,10 @@ from modae.utils.arrays import Array, Indices
 #: Columns are summed up in blocks of about this many numbers.
 NUMBERS_IN_BLOCK = 1 << 22
 
+#: Deviations that the entries of a row may have, at most: one that is rarely not 0, as a pixel at the
+#: edge of an image, has many, and would outweigh all others.
+FARTHEST = 2.0
+
 #: Deviations below this part of the mean are round-off of a constant.
 ROUND_OFF = 1e-14
 
@@ -32,6 +36,8 @@ class Scaling:
     scale: Any
     #: Columns whose missing entries are told to the network; None where no entry may be missing.
     missing: Indices | None = None
+    #: Where entries end, in deviations: large ones are bent towards it, z / sqrt(1 + (z / limit)^2).
+    limit: float | None = None
 
     @classmethod
     def of(cls, rows: Rows, name: str = "X", normalize: bool = True) -> Self:
@@ -53,7 +59,7 @@ class Scaling:
         if not normalize:
             mean, scale = np.zeros_like(mean), np.ones_like(scale)
         _check_spread(name, rows, scale)
-        return cls(mean, scale, missing)
+        return cls(mean, scale, missing, FARTHEST if normalize else None)
 
     @property
     def width(self) -> int:
@@ -75,6 +81,8 @@ class Scaling:
             scaled *= self.factor.astype(wide)
         else:
             scaled /= wide.type(self.scale)
+        if self.limit is not None:
+            scaled /= np.hypot(1.0, scaled / self.limit)  # whose squares do not overflow
         if self.missing is not None:
             absent = np.isnan(dense)
             scaled[absent] = 0.0

@@ -107,7 +107,7 @@ class SupervisedModules(DeepModules):
         if targets is None or targets.dtype.kind != "f":
             return scaling, None
         of_targets = Scaling.of_columns(targets, "y", self.normalize, data.weights)
-        return scaling, replace(of_targets, missing=None)
+        return scaling, replace(of_targets, missing=None, limit=None)
 
     def _weights(self, targets: Any, sample_weight: Any, n_rows: int, stream: bool) -> Array | None:
         weights = weights_of(sample_weight, n_rows)

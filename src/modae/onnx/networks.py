@@ -68,6 +68,12 @@ def _outputs(graph: Graph, model: Any, parts: list[nn.Module], x: Features) -> s
         rows = graph.add("Mul", rows, scaling.factor)
     else:
         rows = graph.add("Div", rows, scaling.scale)
+    if scaling.limit is not None:
+        near = graph.add("Clip", rows, -1e9, 1e9)  # whose squares are numbers
+        bent = graph.add("Div", near, scaling.limit)
+        rows = graph.add(
+            "Div", near, graph.add("Sqrt", graph.add("Add", graph.add("Mul", bent, bent), 1.0))
+        )
     if scaling.missing is not None:
         absent = graph.add("IsNaN", x.name)
         rows = graph.add("Where", absent, 0.0, rows)
