@@ -42,7 +42,7 @@ UNSURE_DATE = re.compile(r"\d{1,2}[/-]\d{1,2}[/-]\d{2,4}( .*)?|\d{1,2}\.\d{1,2}\
 
 
 @dataclass
-class Finding:
+class Oddity:
     """What a column of text is: a "number" once ``options`` are given, a "date", an "unsure date" (which
     number is the month?) or "words". ``shown`` is a cell that tells, ``slips`` are cells of a column of
     numbers that are none, and no usual mark of nothing. It is ``unsure`` whether commas stand before
@@ -56,7 +56,7 @@ class Finding:
     unsure: bool = False
 
 
-def look_at(values: Sequence[str]) -> Finding:
+def look_at(values: Sequence[str]) -> Oddity:
     """What the cells of a column are, the empty ones left out.
 
     >>> look_at(["49,0", "?", "7,25"]).options
@@ -71,7 +71,7 @@ def look_at(values: Sequence[str]) -> Finding:
     for kind, form in (("date", DATE), ("unsure date", UNSURE_DATE)):
         if rest and sum(n for cell, n in rest.items() if form.fullmatch(cell)) >= NEARLY_ALL * total:
             missing = {"missing": markers} if markers else {}
-            return Finding(kind, {"dates": True} | missing if kind == "date" else {}, next(iter(rest)))
+            return Oddity(kind, {"dates": True} | missing if kind == "date" else {}, next(iter(rest)))
     units = Counter[str]()
     for cell, count in rest.items():
         match = UNIT.fullmatch(cell)
@@ -92,7 +92,7 @@ def look_at(values: Sequence[str]) -> Finding:
     others = judged[suiting[0]][1]
     wrong = (cell for cell in cells if not is_number_text(cell))
     if fewest > (1 - NEARLY_ALL) * total:
-        return Finding("words", shown=next(wrong, ""))
+        return Oddity("words", shown=next(wrong, ""))
     decimal, thousands = MARKS[suiting[0]]
     few = len(others) <= MOST_MARKERS and not any(re.search(r"\d", cell) for cell in others)
     markers += others if few else []
@@ -104,4 +104,4 @@ def look_at(values: Sequence[str]) -> Finding:
     }
     shown = others[0] if others else next(wrong, "")
     options = {name: value for name, value in found.items() if value}
-    return Finding("number", options, shown, others, unsure=suiting[:2] == [1, 2])
+    return Oddity("number", options, shown, others, unsure=suiting[:2] == [1, 2])

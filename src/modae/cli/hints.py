@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from modae.cli.columns import Finding, look_at
+from modae.cli.columns import Oddity, look_at
 from modae.cli.console import UserError
 from modae.cli.tables import as_typed, place_of, read_rows
 from modae.sources.cells import is_number_text
@@ -57,16 +57,16 @@ def helps(table: Source, names: Sequence[str]) -> list[str]:
     return [name for name in texts if _found(table, name)[0].options]
 
 
-def _found(table: Source, name: str) -> tuple[Finding, str]:
+def _found(table: Source, name: str) -> tuple[Oddity, str]:
     """What a column is, and the same in words, with a cell of its first rows and where it is."""
     kind = table.kinds[name]
     if kind == "other":
-        return Finding(kind), KINDS[kind]
+        return Oddity(kind), KINDS[kind]
     rows = next(read_rows(table, ColumnSelection((name,), strings=frozenset([name])))).rows[name]
     cells = [(place, value.strip()) for place, value in enumerate(rows) if value and value.strip()]
     finding = look_at([value for _, value in cells])
     if kind == "date" and finding.kind == "words":  # times of a day
-        finding = Finding("other")
+        finding = Oddity("other")
     shown = finding.shown or next((value for _, value in cells if not is_number_text(value)), "")
     place = next((place for place, value in cells if value == shown), 0)
     unique = len({value for _, value in cells}) == len(cells) > MANY
@@ -77,7 +77,7 @@ def _found(table: Source, name: str) -> tuple[Finding, str]:
 
 
 def _remedies(
-    table: Source, findings: dict[str, Finding], fits: bool
+    table: Source, findings: dict[str, Oddity], fits: bool
 ) -> tuple[list[str], dict[str, Any]]:
     """What may be done, in words, and the options of all columns together."""
     ways: list[str] = []
