@@ -21,7 +21,7 @@ def name(case):
     ids=name,
 )
 def test_the_certificate_holds(case):
-    record = certify.examine(case)
+    record = certify.examine(case, thorough=False)
     # A single open problem is no failure of its grid; what it says must be true all the same.
     assert [text for text in certify.failures([record]) if "grid" not in text] == []
 
