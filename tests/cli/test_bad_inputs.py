@@ -53,7 +53,7 @@ def test_for_machines_a_mistake_is_an_object_too(desk, call):
 
 
 def test_a_bug_is_called_a_bug_and_a_traceback_is_there_for_the_asking(desk, call, monkeypatch):
-    def broken(*_):
+    def broken(*_, **__):
         raise RuntimeError("the wheel came off")
 
     monkeypatch.setattr("modae.cli.training_data.TrainingData", broken)
@@ -69,7 +69,7 @@ def test_a_bug_is_called_a_bug_and_a_traceback_is_there_for_the_asking(desk, cal
 
 
 def test_ctrl_c_is_130_and_nothing_is_written(desk, call, monkeypatch):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("modae.cli.training_data.TrainingData", interrupted)
@@ -87,7 +87,7 @@ def test_ctrl_c_is_130_and_nothing_is_written(desk, call, monkeypatch):
     ],
 )
 def test_too_little_memory_has_the_remedy_of_the_library(desk, call, monkeypatch, error, says):
-    def too_large(*_):
+    def too_large(*_, **__):
         raise error
 
     monkeypatch.setattr("modae.cli.training_data.TrainingData", too_large)

@@ -17,6 +17,7 @@ from modae.deep.base import Task
 from modae.deep.loss import AVERAGES
 from modae.deep.model import TrainedModel
 from modae.deep.supervised import SupervisedModules
+from modae.ensembles.votes import split_uncertainty
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_choice
 
@@ -217,6 +218,19 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
         spread : ndarray of shape (n_samples, n_classes)
         """
         return self.predict_proba_members(X).std(axis=0)
+
+    def uncertainty(self, X: Any) -> Array:
+        """Total, aleatoric and epistemic uncertainty: see :meth:`modae.ModularClassifier.uncertainty`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        uncertainty : ndarray of shape (n_samples, 3)
+        """
+        return split_uncertainty(self.predict_proba_members(X))
 
     def _logits(self, X: Any) -> torch.Tensor:
         return torch.from_numpy(self._model().outputs(rows_of(X, self)))
