@@ -117,11 +117,7 @@ def train(
                 # Together is how modules of a supervised ensemble will be used.
                 record["valid_loss"] = found[1] if options._judged_together else model.loss(*found)
                 check_finite(epoch, [record["valid_loss"], *found])
-        unknown = np.full(state.epoch, np.nan)  # a quantity that is missing in some epochs is NaN there
-        history = {
-            name: np.append(state.history.get(name, unknown), record.get(name, np.nan))
-            for name in {**state.history, **record}
-        }
+        history = _appended(state, record)
         losses = history["loss"]
         # Epochs and not batches, of which a single one may be unlike the others.
         if not stream and losses[-1] > max(GROWTH_LIMIT * losses[0], losses[-2:][0]):
@@ -149,6 +145,15 @@ def train(
     members, of_mean = model.mean_losses(data, chosen)
     check_finite(state.epoch, [model.loss(members, of_mean), members, of_mean])  # after the last step
     yield replace(model, final={"members": members, "of_mean": of_mean})
+
+
+def _appended(state: TrainingState, record: dict[str, float]) -> dict[str, Array]:
+    """The history with one more epoch; a quantity that is missing in some epochs is NaN there."""
+    unknown = np.full(state.epoch, np.nan)
+    return {
+        name: np.append(state.history.get(name, unknown), record.get(name, np.nan))
+        for name in {**state.history, **record}
+    }
 
 
 def train_epoch(
