@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import entropy
 from sklearn.datasets import make_friedman1
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
@@ -136,3 +137,12 @@ def test_own_modules(body):
     options = {"module": own_module, "body": body, "max_epochs": 30, "learning_rate": 0.01}
     assert classifier(**options).fit(X, LABELS_OF_X).score(X, LABELS_OF_X) > 0.9
     assert regressor(**options).fit(DIABETES, PROGRESS).score(DIABETES, PROGRESS) > 0.4
+
+
+def test_uncertainty_is_that_of_the_members():
+    model = classifier(n_modules=3).fit(X, LABELS_OF_X)
+    members = model.predict_proba_members(X)
+    total, aleatoric, epistemic = model.uncertainty(X).T
+    np.testing.assert_allclose(total, entropy(members.mean(axis=0), axis=1), atol=1e-6)
+    np.testing.assert_allclose(aleatoric, entropy(members, axis=2).mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(epistemic, total - aleatoric, atol=1e-12)
