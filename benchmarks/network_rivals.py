@@ -23,7 +23,7 @@ SMALL_TABM = "TabM, 2 x 128"
 class TabMClassifier(ClassifierMixin, BaseEstimator):
     """TabM of the package ``tabm``, with the sizes of its ``make`` unless told otherwise.
 
-    Trained as its authors recommend: inputs by quantiles, to a normal distribution, with a little noise
+    Trained in the usual way: inputs by quantiles, to a normal distribution, with a little noise
     while the quantiles are found; AdamW with rate 2e-3 and decay 3e-4, batches of 256, gradients of norm
     1 at most, the mean loss of the k members, patience 16 on 15 % of the rows by the log loss of their
     mean.
