@@ -47,8 +47,7 @@ def solve_spectral(
     Examples
     --------
     >>> import numpy as np
-    >>> from modae.core.allocation import PEEL
-    from modae.core.objective import Problem
+    >>> from modae.core.objective import Problem
     >>> from modae.core.spectral import solve_spectral
     >>> problem = Problem(np.array([4.0, 2.0, 1.0]), 7.0, 3, 1, 0.8)
     >>> solution = solve_spectral(problem, np.random.default_rng(0))
