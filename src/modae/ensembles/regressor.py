@@ -316,7 +316,6 @@ class Calibration:
         Examples
         --------
         >>> import numpy as np
-        from numpy.typing import ArrayLike
         >>> from modae.ensembles.regressor import Calibration
         >>> Calibration.of(np.zeros(9), np.arange(1.0, 10.0)).half_width(0.8)
         array([8.])
