@@ -55,11 +55,3 @@ def test_scikit_learn_conventions_with_metadata_routing(estimator, check):
 @parametrize_with_checks(SEARCH)
 def test_scikit_learn_conventions_of_the_default_search(estimator, check):
     check(estimator)
-
-
-@no_diversity
-@pytest.mark.slow
-@parametrize_with_checks(SEARCH)
-def test_scikit_learn_conventions_of_the_default_search_with_metadata_routing(estimator, check):
-    with sklearn.config_context(enable_metadata_routing=True):
-        check(estimator)
