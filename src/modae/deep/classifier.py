@@ -230,7 +230,7 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
         -------
         uncertainty : ndarray of shape (n_samples, 3)
         """
-        return split_uncertainty(self.predict_proba_members(X))
+        return split_uncertainty(list(self.predict_proba_members(X)))
 
     def _logits(self, X: Any) -> torch.Tensor:
         return torch.from_numpy(self._model().outputs(rows_of(X, self)))
