@@ -180,7 +180,7 @@ def which_rows(model: ModelFile, talk: Talk) -> str:
     if model.seen.part < MOSTLY_NEW:
         return ", and these rows are new to the model"
     if model.seen.part > 1.0 - MOSTLY_NEW:
-        return ". But the model was fitted to these rows: on new ones it will be right less often"
+        return ". But the model was fitted to these rows: expect it to be worse on new ones"
     return f". But it was fitted to {percent(model.seen.part)} of these rows"
 
 

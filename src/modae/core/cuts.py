@@ -73,7 +73,9 @@ def allocate_with_cuts(
     if units:
         cuts = shell_cuts(len(w), n_modules, units)
         for _ in range(MAX_ROUNDS):
-            part, price, prices = _interior_point(w / w.sum(), units, cuts, diversity)
+            sets = np.array([cut.mask for cut in cuts], dtype=np.float64).reshape(-1, len(w))
+            limits = np.array([cut.units for cut in cuts], dtype=np.float64)
+            part, price, prices = _interior_point(w / w.sum(), units, sets, limits, diversity)
             part = np.sort(np.clip(part, 0.0, 1.0))[::-1]
             known = {(cut.mask.tobytes(), cut.units) for cut in cuts}
             new = list(cuts_at(part, n_modules, units, MARGIN))
@@ -82,7 +84,8 @@ def allocate_with_cuts(
                 break
             cuts += new
         shares[full:] = part
-        proven = _proven_bound(w, units, cuts, diversity, w.sum() * price, w.sum() * prices)
+        paid = w.sum() * price, w.sum() * prices
+        proven = _proven_bound(w, units, sets, limits, diversity, *paid)
         surplus = lower_bound(w, part, diversity, float(w.sum())) - proven
     return Allocation(shares, (Block(np.arange(n_axes), n_components, np.nan),), True, surplus)
 
@@ -102,15 +105,15 @@ def shell_cuts(n_axes: int, n_modules: int, n_components: int) -> list[Cut]:
 
 
 def _interior_point(
-    w: Array, units: int, cuts: list[Cut], diversity: float
+    w: Array, units: int, sets: Array, most: Array, diversity: float
 ) -> tuple[Array, float, Array]:
     """Shares, the price of a unit and the prices of the cuts, by Mehrotra's predictor and corrector.
 
-    The constraints are steps, 1 - p_1, p_1 - p_2, ..., p_K, which are not negative, and the cuts.
+    The constraints are steps, 1 - p_1, p_1 - p_2, ..., p_K, which are not negative, and the cuts: the
+    sets, (n_cuts, K), hold at most so many units.
     """
     n_axes, lam = len(w), diversity
-    sets = np.array([cut.mask for cut in cuts], dtype=np.float64).reshape(len(cuts), n_axes)
-    limits = np.concatenate([np.eye(1, n_axes + 1)[0], [cut.units for cut in cuts]])
+    limits = np.concatenate([np.eye(1, n_axes + 1)[0], most])
 
     def sums(p: Array) -> Array:
         return np.concatenate([np.diff(p, prepend=0.0, append=0.0), sets @ p])
@@ -160,12 +163,10 @@ def _longest(values: Array, moves: Array) -> float:
 
 
 def _proven_bound(
-    w: Array, units: int, cuts: list[Cut], diversity: float, price: float, prices: Array
+    w: Array, units: int, sets: Array, limits: Array, diversity: float, price: float, prices: Array
 ) -> float:
     """The loss that these prices prove to be the least possible, see the top of this file."""
     lam = diversity
-    sets = np.array([cut.mask for cut in cuts], dtype=np.float64).reshape(len(cuts), len(w))
-    limits = np.array([cut.units for cut in cuts], dtype=np.float64)
     true = price + prices @ sets
     # A price must be positive to divide by it; what a raised one hides is added at the end.
     raised = np.maximum(true, 1e-12 * np.abs(true).max())
