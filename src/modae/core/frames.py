@@ -170,6 +170,10 @@ def frames_with_mean_projector(
         target = 1.0 - shares, n_axes - units
         others, n_iter, exact = frames_with_mean_projector(*target, n_modules, rng)
         return np.linalg.qr(others, mode="complete")[0][:, :, n_axes - units :], n_iter, exact
+    if n_axes == n_modules * units and np.ptp(shares) < BINDING:
+        # Modules side by side fill the space evenly: they are orthogonal, and Newton would be singular.
+        square = np.linalg.qr(rng.standard_normal((n_axes, n_axes)))[0]
+        return _apart(square, n_modules), 0, True
     # Random frames whose mean projector is roughly the target.
     gaussian = rng.standard_normal((n_modules, n_axes, units))
     frames = np.linalg.qr(gaussian * np.sqrt(shares / (1.0 - shares))[:, None])[0]

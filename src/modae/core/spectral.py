@@ -61,6 +61,7 @@ def solve_spectral(
     encoders = best_encoders(frames, problem.diversity)
     history = [problem.loss(frames, encoders)]  # measured, and not taken from the bound
     if problem.distance(history[-1]) > tol and problem.strengthened.allocation.has_cuts:
+        # Other random frames, if the cuts were there from the start.
         problem = problem.strengthened
         strong, steps = module_subspaces(problem.allocation, problem.n_modules, rng)
         n_iter += steps
