@@ -5,9 +5,8 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
 from modae.core.allocation import allocate, lower_bound
-from modae.core.cuts import allocate_with_cuts, shell_cuts
+from modae.core.cuts import allocate_with_cuts, cuts_at, shell_cuts
 from modae.core.frames import best_encoders, mean_projector, module_subspaces
-from modae.core.inequalities import cuts_at
 from modae.core.objective import ATTAINED, UNDECIDED, Problem
 from modae.core.spectral import polish, solve_spectral
 from oracles import random_frames
@@ -24,7 +23,7 @@ def with_cuts(w, M, H, lam):
 
 
 def generic_bound(w, M, H, lam, cuts):
-    """The same allocation by a general solver, given the cuts."""
+    """The same allocation by a general solver, given the cuts: loss and shares."""
     n_axes = len(w)
     steps = np.eye(n_axes - 1, n_axes) - np.eye(n_axes - 1, n_axes, 1)
     constraints = [LinearConstraint(np.ones(n_axes), H, H), LinearConstraint(steps, 0.0, np.inf)]
@@ -38,7 +37,7 @@ def generic_bound(w, M, H, lam, cuts):
         method="SLSQP",
         options={"ftol": 1e-15, "maxiter": 500},
     )
-    return result.fun
+    return result.fun, np.sort(np.clip(result.x, 0.0, 1.0))[::-1]
 
 
 @pytest.mark.parametrize(
@@ -55,10 +54,13 @@ def generic_bound(w, M, H, lam, cuts):
 def test_a_general_solver_finds_the_same_bound(M, H, w, lam):
     found = with_cuts(w, M, H, lam)
     assert found.has_cuts
-    shares = found.shares
-    cuts = shell_cuts(len(w), M, H) + list(cuts_at(shares, M, H, -1e-7))
-    bound = lower_bound(w, shares, lam, w.sum()) - found.surplus
-    assert bound == pytest.approx(generic_bound(w, M, H, lam, cuts), abs=1e-7)
+    cuts, new = [], shell_cuts(len(w), M, H)
+    while new:
+        cuts += new
+        generic, shares = generic_bound(w, M, H, lam, cuts)
+        new = list(cuts_at(shares, M, H, 1e-6))
+    bound = lower_bound(w, found.shares, lam, w.sum()) - found.surplus
+    assert bound == pytest.approx(generic, abs=1e-7)
     assert found.surplus == pytest.approx(0.0, abs=1e-11)
 
 
@@ -121,15 +123,40 @@ def test_nearly_flat_spectra_are_certified_or_say_that_they_are_not(M, H, n_axes
     assert solution.attainment == ATTAINED
 
 
-def test_large_plateaus_do_not_take_long():
-    problem = Problem(np.full(239, 1 / 239), 1.0, 20, 12, 0.5)
-    assert solve_spectral(problem, np.random.default_rng(0)).attainment == ATTAINED
+@pytest.mark.parametrize(("M", "H", "n_axes"), [(20, 12, 239), (10, 50, 499)])
+def test_large_plateaus_are_split_and_not_searched(M, H, n_axes):
+    solution = solve_spectral(Problem(plateau(n_axes), 1.0, M, H, 0.5), np.random.default_rng(0))
+    assert solution.attainment == ATTAINED
+    assert len(solution.loss_history) == 1  # no descent
+
+
+@pytest.mark.parametrize(
+    ("M", "H", "w", "lam", "optimum"),
+    [
+        (4, 4, plateau(11), 0.5, 0.46694215),  # shares of 4/11 each satisfy all other inequalities
+        (7, 7, plateau(41), 0.5, 0.70833687),
+        (3, 3, np.append(plateau(5), 0.002 * 0.9 ** np.arange(4)), 0.99, None),
+    ],
+)
+def test_some_bounds_need_the_inequalities_for_single_axes(M, H, w, lam, optimum):
+    solution = solve_spectral(Problem(w, w.sum(), M, H, lam), np.random.default_rng(0))
+    assert solution.attainment == ATTAINED
+    if optimum is not None:
+        assert solution.loss == pytest.approx(optimum, abs=1e-8)
+
+
+@pytest.mark.parametrize("lam", [0.1, 0.3, 0.5])
+def test_a_price_below_zero_is_a_price(lam):
+    # Twelve equal axes and a tail: an axis that nobody uses can have a negative price.
+    w = np.where(np.arange(30) < 12, 1.0, 0.01 * 0.9 ** np.arange(30))
+    solution = solve_spectral(Problem(w, w.sum(), 3, 10, lam), np.random.default_rng(0))
+    assert solution.attainment == ATTAINED
 
 
 def test_what_no_known_inequality_decides_is_undecided():
-    # Four modules in eleven equal axes: the mean projector 4/11 I is known to be impossible (Kruglyak et
-    # al., sums of four projections), but the inequality that says so is not in the subfamily.
-    problem = Problem(plateau(11), 1.0, 4, 4, 0.1)
+    # The axes 6 to 13 hold three units at most (docs/beyond.md), but that is not in the subfamily.
+    problem = Problem(plateau(13), 1.0, 4, 5, 0.5)
     solution = solve_spectral(problem, np.random.default_rng(0))
     assert solution.attainment == UNDECIDED
-    assert 0.0 < solution.gap < 1e-3
+    assert solution.lower_bound == pytest.approx(4 / 9, abs=1e-9)
+    assert solution.loss == pytest.approx((8 * 5 / 11 + 5 * 3 / 7) / 13, abs=1e-9)

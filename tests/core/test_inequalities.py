@@ -1,10 +1,12 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from modae.core.cuts import cuts_at, largest_left_side
 from modae.core.frames import mean_projector
-from modae.core.inequalities import cuts_at, largest_left_side
 from oracles import largest_left_side_by_enumeration, prefix_slack, random_frames, random_rotation
 from strategies import metamorphic, seeds
 
@@ -33,7 +35,20 @@ def test_the_dynamic_programme_finds_the_largest_of_all_partitions(M, H, d):
     for _ in range(5):
         shares = np.sort(rng.random(M * H))[::-1]
         expected = largest_left_side_by_enumeration(shares, M, H, d)
-        assert largest_left_side(shares, M, H, d)[0] == pytest.approx(expected, rel=1e-13)
+        assert largest_left_side(shares, M, H - d, d)[0] == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize(("M", "H"), [(2, 2), (3, 2), (3, 3), (4, 2), (3, 4), (4, 3), (5, 3)])
+def test_for_one_unit_every_set_of_axes_far_enough_back_is_tried(M, H):
+    rng = np.random.default_rng(M + 10 * H)
+    for _ in range(5):
+        shares = np.sort(rng.random(M * H))[::-1]
+        far_enough = M * (M - 1) // 2 + M * (M - 1) * (H - 1)
+        sets = (s for s in combinations(range(M * H), M) if sum(s) >= far_enough)
+        value, free = largest_left_side(shares, M * (H - 1), 1, 1)
+        assert value == pytest.approx(max(shares[list(places)].sum() for places in sets), rel=1e-13)
+        assert shares[free].sum() == pytest.approx(value, rel=1e-13)
+        assert free.sum() == M
 
 
 @pytest.mark.parametrize(("M", "H"), [(3, 2), (4, 3), (5, 2), (3, 4)])
@@ -41,7 +56,7 @@ def test_the_family_contains_the_prefix_condition(M, H):
     shares = np.sort(np.random.default_rng(0).random(M * H))[::-1]
     for d in range(1, H):
         left = d - prefix_slack(shares, M, H)[d - 1]
-        assert largest_left_side(shares, M, H, d)[0] >= left - 1e-13
+        assert largest_left_side(shares, M, H - d, d)[0] >= left - 1e-13
 
 
 @pytest.mark.parametrize(("M", "H"), [(3, 3), (4, 4), (10, 10), (3, 5)])
@@ -65,11 +80,12 @@ def test_the_slightest_violation_is_seen(step):
     assert violates((1.0 - step) * possible + step * impossible, 3)
 
 
-@pytest.mark.parametrize(("M", "H", "n_axes"), [(3, 3, 5), (3, 4, 7)])
+@pytest.mark.parametrize(("M", "H", "n_axes"), [(4, 5, 7), (4, 7, 10)])
 def test_some_proofs_need_the_complements(M, H, n_axes):
     shares = np.full(n_axes, H / n_axes)
     padded = np.concatenate([shares, np.zeros(M * H - n_axes)])
-    assert all(largest_left_side(padded, M, H, d)[0] <= d + 1e-12 for d in range(1, H))
+    assert all(largest_left_side(padded, M, H - d, d)[0] <= d + 1e-12 for d in range(2, H))
+    assert largest_left_side(padded, M * (H - 1), 1, 1)[0] <= 1 + 1e-12
     assert violates(shares, M)
 
 

@@ -12,8 +12,7 @@ file                what it does
 ==================  ============================================================================
 ``objective``       the loss in both forms, its gradient; what a solver is asked, and what it answers
 ``allocation``      step 3: eigenvalues become shares of the modules, and a lower bound
-``inequalities``    more that the shares of any modules satisfy
-``cuts``            step 3 on plateaus, where these inequalities matter
+``cuts``            step 3 on plateaus, where more inequalities on the shares matter
 ``frames``          step 4: shares become M subspaces, and these become encoders and decoders
 ``spectral``        all of these in one function, the default solver; and, only where no modules with
                     the shares are found, descent on the loss itself

@@ -22,28 +22,26 @@ operator product costs two small batched multiplications, and five steps are typ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 
 from modae.core.allocation import PEEL, Allocation
-from modae.core.inequalities import cuts_at
+from modae.core.cuts import Cut, cuts_at
 from modae.utils.arrays import Array
 
 #: Stop at this Frobenius residual: the loss is second order in it.
 TOLERANCE = 1e-7
 
-#: Far beyond the five or so steps of a target that has frames: they only end the hopeless ones.
-MAX_STEPS = 60
+#: Far beyond the five or so steps of most targets that have frames: they only end the hopeless ones.
+MAX_STEPS = 200
 MAX_HALVINGS = 10
 MAX_PRODUCTS = 40
+#: So many steps in a row that leave most of the error are taken for the end, before there are cuts.
+STALL_STEPS, STALL_GAIN = 4, 0.9
 #: A cut that a sum of shares meets this closely holds with equality.
 BINDING = 1e-7
-#: Most splits along such cuts that are tried for one allocation.
-MAX_SPLITS = 60
-#: So many steps in a row that leave most of the error are taken for the end.
-STALL_STEPS, STALL_GAIN = 4, 0.9
 
 
 def module_subspaces(
@@ -61,12 +59,10 @@ def module_subspaces(
     n_components = sum(block.units for block in allocation.blocks)
     frames = np.zeros((n_modules, len(allocation.shares), n_components))
     column = n_iter = 0
-    budget = iter(range(MAX_SPLITS)) if allocation.has_cuts else None
     for block in allocation.blocks:
-        shares = allocation.shares[block.axes]
-        shares = _with_sum(shares, block.units) if allocation.has_cuts else shares
-        part, steps, _ = _block_frames(shares, block.units, n_modules, rng, budget)
-        frames[:, block.axes, column : column + block.units] = part
+        shares, columns = allocation.shares[block.axes], slice(column, column + block.units)
+        part, steps = _block_frames(shares, block.units, n_modules, rng, allocation.has_cuts)
+        frames[:, block.axes, columns] = part
         column += block.units
         n_iter += steps
     used = np.count_nonzero(allocation.shares > PEEL)  # shares fall: the used axes come first
@@ -81,55 +77,49 @@ def mean_projector(frames: Array) -> Array:
 
 
 def _block_frames(
-    shares: Array, units: int, n_modules: int, rng: np.random.Generator, budget: Iterator[int] | None
-) -> tuple[Array, int, bool]:
-    """Frames for the shares of one block, Newton steps, and whether the frames have these shares.
-
-    With a budget of splits, those along cuts that hold with equality are tried first.
-    """
+    shares: Array, units: int, n_modules: int, rng: np.random.Generator, has_cuts: bool
+) -> tuple[Array, int]:
+    """Frames for the shares of one block, and Newton steps."""
     if n_modules == 2 and units == 1:
-        return _pair(shares), 0, True
+        return _pair(shares), 0
+    shares = _with_sum(shares, units) if has_cuts else shares
     shared = np.flatnonzero(shares > 1.0 - PEEL)
     split = np.flatnonzero((shares > PEEL) & (shares <= 1.0 - PEEL))
     frames = np.zeros((n_modules, len(shares), units))
     frames[:, shared, np.arange(len(shared))] = 1.0
-    rest = units - len(shared)
-    if not rest:
-        return frames, 0, True
-    steps, part = 0, None
-    if budget is not None and rest > 1:
-        part, steps = _split_frames(shares[split], rest, n_modules, rng, budget)
-    exact = part is not None
-    if part is None:
-        part, more, exact = frames_with_mean_projector(shares[split], rest, n_modules, rng)
-        steps += more
-    frames[:, split, len(shared) :] = part
-    return frames, steps, exact
-
-
-def _split_frames(
-    shares: Array, units: int, n_modules: int, rng: np.random.Generator, budget: Iterator[int]
-) -> tuple[Array | None, int]:
-    """Frames in two parts, where a cut holds with equality: Newton's equations are singular there."""
-    n_iter = 0
-    for cut in cuts_at(shares, n_modules, units, -BINDING):
-        held = float(shares[cut.mask].sum())
-        if not 0 < cut.units < units or abs(held - cut.units) > BINDING or next(budget, None) is None:
-            continue
-        frames = np.zeros((n_modules, len(shares), units))
-        parts = (
-            (cut.mask, cut.units, slice(cut.units)),
-            (~cut.mask, units - cut.units, slice(cut.units, None)),
-        )
-        for axes, count, columns in parts:
-            values = _with_sum(shares[axes], count)
-            frames[:, axes, columns], steps, exact = _block_frames(values, count, n_modules, rng, budget)
+    rest, n_iter = units - len(shared), 0
+    cut = _binding_cut(shares[split], n_modules, rest) if has_cuts and rest > 1 else None
+    if cut is not None:  # two parts, as modules with these shares split there: Newton would be singular
+        inside, outside = split[cut.mask], split[~cut.mask]
+        column = len(shared) + cut.units
+        for axes, columns in (
+            (inside, slice(len(shared), column)),
+            (outside, slice(column, None)),
+        ):
+            count = len(range(units)[columns])
+            frames[:, axes, columns], steps = _block_frames(shares[axes], count, n_modules, rng, True)
             n_iter += steps
-            if not exact:
-                break
-        else:
-            return frames, n_iter
-    return None, n_iter
+    elif rest:
+        target = shares[split], rest, n_modules
+        part, n_iter, _ = frames_with_mean_projector(*target, rng, is_patient=has_cuts)
+        frames[:, split, len(shared) :] = part
+    return frames, n_iter
+
+
+def _fills_evenly(shares: Array, n_modules: int, units: int) -> bool:
+    """Whether modules, or their complements, share so many axes evenly that they must be orthogonal."""
+    n_axes = len(shares)
+    return n_axes == n_modules * min(units, n_axes - units) and bool(np.ptp(shares) < BINDING)
+
+
+def _binding_cut(shares: Array, n_modules: int, units: int) -> Cut | None:
+    """A cut that holds with equality, if there is one, and is of use."""
+    if _fills_evenly(shares, n_modules, units):
+        return None
+    for cut in cuts_at(shares, n_modules, units, -BINDING):
+        if 0 < cut.units < units and abs(shares[cut.mask].sum() - cut.units) <= BINDING:
+            return cut
+    return None
 
 
 def _with_sum(shares: Array, units: int) -> Array:
@@ -149,12 +139,13 @@ def _pair(shares: Array) -> Array:
 
 
 def frames_with_mean_projector(
-    shares: Array, units: int, n_modules: int, rng: np.random.Generator
+    shares: Array, units: int, n_modules: int, rng: np.random.Generator, *, is_patient: bool = False
 ) -> tuple[Array, int, bool]:
     """Orthonormal frames (M, K, h) whose mean projector is diag(shares), 0 < shares < 1.
 
     Not every target has such frames. Then the frames that come back are orthonormal, but their mean
-    projector is only near the target; the caller looks at the loss they give.
+    projector is only near the target; the caller looks at the loss they give. A patient search goes on
+    while it gains anything: worth while for shares that satisfy all cuts, and nearly fail one.
 
     Returns
     -------
@@ -167,11 +158,11 @@ def frames_with_mean_projector(
     n_axes = len(shares)
     if units > n_axes - units:
         # Orthogonal complements: fewer unknowns, and the equations stay independent.
-        target = 1.0 - shares, n_axes - units
-        others, n_iter, exact = frames_with_mean_projector(*target, n_modules, rng)
+        target = 1.0 - shares, n_axes - units, n_modules
+        others, n_iter, exact = frames_with_mean_projector(*target, rng, is_patient=is_patient)
         return np.linalg.qr(others, mode="complete")[0][:, :, n_axes - units :], n_iter, exact
-    if n_axes == n_modules * units and np.ptp(shares) < BINDING:
-        # Modules side by side fill the space evenly: they are orthogonal, and Newton would be singular.
+    if _fills_evenly(shares, n_modules, units):
+        # Modules side by side are orthogonal, and Newton would be singular.
         square = np.linalg.qr(rng.standard_normal((n_axes, n_axes)))[0]
         return _apart(square, n_modules), 0, True
     # Random frames whose mean projector is roughly the target.
@@ -179,10 +170,10 @@ def frames_with_mean_projector(
     frames = np.linalg.qr(gaussian * np.sqrt(shares / (1.0 - shares))[:, None])[0]
     if n_axes > n_modules * units:
         return frames, 0, False  # the target has more axes than M*h directions can span
-    return _newton(frames, np.sqrt(n_modules * shares)[:, None])
+    return _newton(frames, np.sqrt(n_modules * shares)[:, None], is_patient)
 
 
-def _newton(frames: Array, root: Array) -> tuple[Array, int, bool]:
+def _newton(frames: Array, root: Array, is_patient: bool) -> tuple[Array, int, bool]:
     """Newton steps on U, from the U nearest to the given frames; ``root`` is T^(1/2)."""
     n_modules, target = len(frames), root**2
     frames, error = _measure(_side_by_side(frames) / root, root, n_modules)
@@ -190,7 +181,7 @@ def _newton(frames: Array, root: Array) -> tuple[Array, int, bool]:
     while error > TOLERANCE and len(history) <= MAX_STEPS:
         recent = history[-STALL_STEPS - 1 :]
         stuck = [later > STALL_GAIN * earlier for earlier, later in pairwise(recent)]
-        if len(stuck) == STALL_STEPS and all(stuck):
+        if len(stuck) == STALL_STEPS and all(stuck) and not is_patient:
             break
         # Rotated inside each module to suit the preconditioner.
         stiffness, rotation = np.linalg.eigh(frames.mT @ (target * frames))
