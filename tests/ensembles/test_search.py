@@ -198,7 +198,7 @@ def test_progress_is_told_to_callbacks_and_nothing_is_printed(digits, capfd):
     counter = CountTasks()
     told = ModularClassifierCV(n_jobs=2, **options).set_callbacks(counter).fit(X, y)
     assert capfd.readouterr() == ("", "")
-    assert counter.names == ["trial", "trial", "fit"]
+    assert counter.names == ["trial", "trial", "fit", "teardown"]
     np.testing.assert_array_equal(silent.predict(X), told.predict(X))
 
 
@@ -218,7 +218,7 @@ class CountTasks:
         self.names.append(context.task_name)
 
     def teardown(self, estimator, context):
-        """Nothing to do."""
+        self.names.append("teardown")
 
 
 def test_string_labels(digits):

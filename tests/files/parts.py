@@ -166,9 +166,9 @@ METHODS = (
 
 def answers(model, features):
     """Everything that a fitted model says about rows."""
-    asked = (method for method in METHODS if hasattr(model, method))
-    if isinstance(model, ModularRegressor) and model.calibrate is None:
-        asked = (method for method in METHODS if hasattr(model, method) and method != "predict_interval")
+    uncalibrated = getattr(model, "calibrate", None) is None
+    unasked = {"predict_interval"} if uncalibrated else set()
+    asked = (method for method in METHODS if hasattr(model, method) and method not in unasked)
     return {method: getattr(model, method)(features) for method in asked}
 
 

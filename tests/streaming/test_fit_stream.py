@@ -177,7 +177,7 @@ def test_a_model_is_never_overwritten(tmp_path):
 def test_places_where_no_checkpoint_can_be(tmp_path):
     with pytest.raises(FileNotFoundError, match="make it first"):
         modae.fit_stream(new(), X, checkpoint=tmp_path / "nowhere" / "c")
-    with pytest.raises(FileExistsError, match="no regular file"):
+    with pytest.raises(FileExistsError, match="not a regular file"):
         modae.fit_stream(new(), X, checkpoint=tmp_path)
 
 

@@ -77,13 +77,6 @@ class DataSummary:
         moments = replace(moments_of_rows(kept.rows, kept.weights), dtype=self.dtype)
         return DataSummary(_merged(self.moments, moments))
 
-    def ready_for(self, n_modules: int, n_components: int | float, method: str) -> DataSummary:
-        """The same summary of one set of rows: moments if the covariance is the route, else the rows."""
-        n_axes = n_modules * n_components if isinstance(n_components, int) else None
-        if self.moments is None and self._route(n_axes, method) == "covariance":
-            return self.as_moments()
-        return self
-
     def owned(self) -> DataSummary | None:
         """The same summary without references to a caller's arrays; None if a copy is too large."""
         if sum(part.nbytes for part in self.pending) > MEMORY_LIMIT:
@@ -156,16 +149,20 @@ class DataSummary:
             return "covariance"
         return choose_route(self.n_pending, self.pending[0].rows.shape[1], n_axes, method)
 
-    def leading_spectrum(
+    def decomposed(
         self, n_modules: int, n_components: int | float, method: str
-    ) -> tuple[Spectrum, int]:
-        """The axes that M modules of H components can use, and H: a share of the variance decides it."""
-        if isinstance(n_components, int):
-            whole = self.spectrum(n_modules * n_components, method)
-            return whole.leading(n_modules, n_components), n_components
-        whole = self.spectrum(None, method)
-        width = whole.components_for(n_components)
-        return whole.leading(n_modules, width), width
+    ) -> tuple[DataSummary, Spectrum, int]:
+        """The axes that M modules of H components can use, and H: a share of the variance decides it.
+
+        Before them the summary that was decomposed: moments if they were made of one set of rows.
+        """
+        n_axes = n_modules * n_components if isinstance(n_components, int) else None
+        ready = self
+        if self.moments is None and self._route(n_axes, method) == "covariance":
+            ready = self.as_moments()
+        whole = ready.spectrum(n_axes, method)
+        width = n_components if isinstance(n_components, int) else whole.components_for(n_components)
+        return ready, whole.leading(n_modules, width), width
 
 
 def choose_route(n_rows: int, n_features: int, n_axes: int | None, method: str = "auto") -> str:

@@ -17,8 +17,7 @@ import narwhals as nw
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d, get_tags
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import check_array, check_consistent_length, get_tags
 from sklearn.utils.validation import validate_data
 
 from modae.data.placed_parts import HeldParts, Parts
@@ -169,38 +168,6 @@ def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
     return weights
 
 
-def labels_of(X: Any, y: Any, estimator: BaseEstimator) -> np.ndarray:
-    """One label for each row of X, in memory."""
-    y = _known(y, estimator)
-    if hasattr(y, "isna") and np.any(y.isna()):  # pd.NA cannot be compared with anything
-        raise ValueError("Input y contains NaN: a label is missing.")
-    series = nw.from_native(y, series_only=True, pass_through=True)
-    if series is not y and series.dtype.is_integer():
-        y = series.to_numpy()  # through floats, as elsewhere, large integers would merge
-    y = column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
-    check_length(X, y)
-    return y
-
-
-def targets_of(X: Any, y: Any, estimator: BaseEstimator, *, copy: bool = True) -> Array:
-    """One target, or several, for each row of X; a copy, if the caller may change his array."""
-    y = _known(y, estimator)
-    targets: Array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", copy=copy)
-    check_length(X, targets)
-    return targets
-
-
-def _known(y: Any, estimator: BaseEstimator) -> Any:
-    if y is None:
-        name = type(estimator).__name__
-        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-    y = gather(y)
-    refuse_masked("y", y)
-    return y
-
-
 def take_rows(X: Any, places: Any) -> Any:
     """Some rows of a matrix, frame or list, in the same container."""
     frame = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
@@ -297,6 +264,16 @@ def lazy_rows(X: Any) -> LazyRows | None:
                 rows: LazyRows = getattr(import_module(module), name)(X)
                 return rows
     return None
+
+
+def require_in_memory(X: Any, what: str) -> None:
+    """Refuse lazy data where rows are picked one by one: scikit-learn would gather them in silence."""
+    if lazy_rows(X) is not None:
+        method = "to_array" if hasattr(X, "to_array") else "compute"
+        raise TypeError(
+            f"{what} picks single rows, so X must be in memory, got a lazy {type(X).__name__}: use a "
+            f"sample of the rows that fits, or X.{method}() if all of them do."
+        )
 
 
 def summarised(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +14,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from modae.data.placed_parts import Parts
-from modae.data.validation import by_rows, gather, labels_of, split_weights, weights_of
-from modae.ensembles.base import Routed, stacked
-from modae.ensembles.conformal import HeldOut, hold_out_labels
-from modae.ensembles.members import Member, MemberError, check_classes, two_generators, votes_for_pairs
+from modae.data.targets import labels_of
+from modae.data.validation import by_rows, gather, weights_of
+from modae.ensembles.base import stacked
+from modae.ensembles.composition import Routed
+from modae.ensembles.conformal import HeldOut
+from modae.ensembles.members import (
+    Member,
+    MemberError,
+    check_classes,
+    for_known,
+    votes_for_pairs,
+)
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.uncertainty import VotingEnsemble, all_have
 from modae.ensembles.votes import (
@@ -32,7 +39,7 @@ from modae.ensembles.votes import (
     vote_shares,
 )
 from modae.utils.arrays import Array, Indices
-from modae.utils.parameters import check_choice, check_flag, check_positive
+from modae.utils.parameters import check_positive
 
 #: The method that members need for a vote; in the order in which "auto" asks for it.
 NEEDED = {"soft": "predict_proba", "decision": "decision_function"}
@@ -95,6 +102,11 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
     calibrate : float or None, default=None
         Share of the training rows to hold out, in (0, 1), for ``predict_set`` and ``abstain``; the
         members are then trained on the rest; not with weights. None holds out nothing.
+    missing_label : scalar, default=None
+        What stands in y where the label of a row is not known: ``np.nan`` (which is None and ``pd.NA``
+        too), -1, "" or whatever is given. Such rows train the extractor, and nothing else: the members,
+        and the rows held out, are those with a label. None means that every row has one. Only for rows
+        in memory; an extractor that wants labels gets none then.
     stream : bool, default=False
         Whether members learn chunk by chunk, by their ``partial_fit``, from data that are read in chunks
         (Dask, :func:`open_batches`): then not even the features of one module are ever in one place.
@@ -151,80 +163,49 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
     tie_break: str = "probability"
     calibration: str | float | None = None
     calibrate: float | None = None
+    missing_label: Any = None
     stream: bool = False
     n_jobs: int | None = None
     random_state: int | np.random.RandomState | None = None
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
-        """Fit the extractor to X, and a member to the features of each module and y.
+    _kind = ("classifier", is_classifier)
+    _choices: ClassVar[dict[str, Any]] = {"voting": VOTINGS, "tie_break": TIE_BREAKS}
+    _read_targets = staticmethod(labels_of)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Whatever the extractor takes.
-        y : array-like of shape (n_samples,)
-            Labels: numbers or strings.
-        sample_weight : array-like of shape (n_samples,), optional
-            With metadata routing off it goes to the extractor, if that takes weights, and to all
-            members, which must; with routing on, to whoever requests it.
-            Batches that were opened with ``weight=`` bring their own.
-        **params : dict
-            Other metadata, only with metadata routing on, and, as weights, not with ``calibrate``.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parts("classifier", is_classifier)
-        check_choice("voting", self.voting, VOTINGS)
-        check_choice("tie_break", self.tie_break, TIE_BREAKS)
-        check_flag("stream", self.stream)
+    def _check_parts(self, kind: str, is_kind: Callable[[Any], bool]) -> None:
+        super()._check_parts(kind, is_kind)
         if self.calibration not in (None, "cv"):
             check_positive("calibration", self.calibration)
-        X, lazy, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
-        y = labels_of(X, y, self)
-        weights = weights_of(sample_weight, len(y))
-        routed, held = self._route(weights, params), None
-        if self.calibrate is not None:
-            X, y, *held = hold_out_labels(self, X, y, sample_weight, params or None)
-        extractor, features, members = self._fit_parts(X, lazy, y, routed)
-        fresh = copy(self)  # a fit that fails leaves this model as it was
-        fresh._keep_columns(X, extractor)
-        fresh._publish_vote(extractor, members, y, weights)
-        if fresh.voting_ == "decision" and self.calibration == "cv":
-            if self.stream or isinstance(features, Parts):
-                raise ValueError(
-                    "calibration='cv' holds rows out, which needs the features in memory: give a "
-                    "temperature, or None, with dask data and with stream=True."
-                )
-            fresh.temperature_ = found_temperature(fresh, features, y, weights, routed)
-        if held is not None:
-            fresh.held_out_ = HeldOut.of(fresh, *held)
-        self.__dict__ = fresh.__dict__
-        return self
 
-    def _fit_to_features(
-        self, features: Sequence[Array], y: np.ndarray, weights: Array | None, routed: Routed
-    ) -> Self:
-        """Fit members to features that are there already: what a search does with each candidate."""
-        members = self._fit_members(features, y, routed, two_generators(self.random_state)[1])
-        self._publish_vote(self.extractor, members, y, weights)
-        return self
-
-    def _publish_vote(
-        self, extractor: Any, members: list[Member], y: np.ndarray, weights: Array | None
-    ) -> None:
+    def _publish(self, extractor: Any, members: list[Member], y: Any, weights: Array | None) -> None:
         """Members, classes with their shares in the training data, and how the members vote."""
         classes, labels = np.unique(y, return_inverse=True)
         check_classes(members, classes)
         totals = np.bincount(labels, weights=weights, minlength=len(classes))
-        self._publish(extractor, members)
+        super()._publish(extractor, members, y, weights)
         self.classes_, self.class_prior_ = classes, totals / (totals.sum() or 1.0)
         self.voting_ = _resolved_voting(self.voting, self.estimators_)
         for name in ("temperature_", "held_out_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         if self.voting_ == "decision":
             self.temperature_ = 1.0 if self.calibration in (None, "cv") else float(self.calibration)
+
+    def _calibrate_vote(
+        self, features: Any, y: Any, weights: Array | None, routed: Routed, known: Indices
+    ) -> None:
+        """The temperature, if it is to be found."""
+        if self.voting_ != "decision" or self.calibration != "cv":
+            return
+        if self.stream or isinstance(features, Parts):
+            raise ValueError(
+                "calibration='cv' holds rows out, which needs the features in memory: give a "
+                "temperature, or None, with dask data and with stream=True."
+            )
+        own = for_known(routed, known)
+        self.temperature_ = found_temperature(self, features, y, weights, own)
+
+    def _keep_held_out(self, model: Any, X: Any, y: Any) -> None:
+        self.held_out_ = HeldOut.of(model, X, y)
 
     @by_rows()
     def predict(self, X: Any) -> np.ndarray:

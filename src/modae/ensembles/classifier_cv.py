@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, is_classifier
-from sklearn.callback import with_callbacks
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from modae.data.validation import labels_of
 from modae.ensembles.classifier import ModularClassifier
-from modae.ensembles.conformal import HeldOut, hold_out_labels
-from modae.ensembles.neighbors import NearestNeighborClassifier
-from modae.ensembles.parts import take_apart
 from modae.ensembles.search import Candidate, Trials
 from modae.ensembles.tuning import ModularSearch, of_best
-from modae.ensembles.votes import TIE_BREAKS, VOTINGS, best_temperature
+from modae.ensembles.votes import best_temperature
 
 
 def _best_has(method: str, search: Any) -> bool:
@@ -42,10 +36,11 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
 
     Parameters
     ----------
-    extractor : estimator with ``with_params``, default=None
+    extractor : estimator with ``with_params`` or ``fit_path``, default=None
         None means :class:`LinearModularAutoencoder` as it comes. ``FrozenEstimator`` of a fitted one is
         never fitted again: candidates come from its spectrum, so they can have no more components in all
-        than it kept.
+        than it kept. A :class:`modae.deep.ModularAutoencoder` is trained for each candidate: one
+        diversity after the other, each from the weights of the last.
     estimator : "auto", dict, classifier or list of (name, classifier), default="auto"
         "auto" tries several kinds of members. A dict ``name -> (classifier, grid)`` says which, and
         which of their own parameters are tuned. One classifier, a list with one for each module, or None
@@ -75,6 +70,10 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
     calibrate : float or None, default=None
         Share of the rows to hold out of the whole search, in (0, 1), for ``predict_set`` and
         ``abstain``; not with weights or groups.
+    missing_label : scalar, default=None
+        What stands in y where the label of a row is not known, as in :class:`ModularClassifier`. Such
+        rows are in no fold and never tested; the extractor (and the scaler) sees all of them beside the
+        training rows of each fold, as it does in the end.
     n_jobs : int or None, default=None
         Candidates that are tried at the same time, in threads. The results do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -119,44 +118,11 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
     (0.8, 0.95)
     """
 
-    _task: ClassVar[str] = "classification"
-    _kind = ("classifier", is_classifier)
-    _choices: ClassVar[dict[str, Any]] = {"voting": VOTINGS, "tie_break": TIE_BREAKS}
-    _read_targets = staticmethod(labels_of)
+    _ensemble_class = ModularClassifier
 
     _: KW_ONLY
     voting: str = "auto"
     tie_break: str = "probability"
-    calibrate: float | None = None
-
-    @with_callbacks
-    def fit(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
-    ) -> Self:
-        """Try the candidates on the folds, and fit the chosen one to all rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            For the fits, as in :class:`ModularClassifier`, and for the scores.
-        groups : array-like of shape (n_samples,), optional
-            For a splitter that keeps groups together, such as ``GroupKFold``.
-
-        Returns
-        -------
-        self
-        """
-        held = None
-        if self.calibrate is not None:
-            y = labels_of(X, y, self)
-            X, y, *held = hold_out_labels(self, X, y, sample_weight, groups)
-        self._search(X, y, sample_weight, groups)
-        self.classes_ = self.best_estimator_.classes_
-        if held is not None:
-            take_apart(self).ensemble.held_out_ = HeldOut.of(self, *held)
-        return self
 
     predict = of_best(ModularClassifier, "predict")
     predict_proba = of_best(ModularClassifier, "predict_proba")
@@ -172,16 +138,6 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
     score = ModularClassifier.score
     member_scores = ModularClassifier.member_scores
 
-    def _ensemble(self, extractor: Any, estimator: Any, random_state: Any) -> ModularClassifier:
-        return ModularClassifier(
-            extractor,
-            estimator,
-            voting=self.voting,
-            tie_break=self.tie_break,
-            n_jobs=self.n_jobs,
-            random_state=random_state,
-        )
-
     def _calibrate(self, model: Any, trials: Trials, best: Candidate) -> None:
         """The temperature of mean decision functions, from the rows of the folds."""
         found = trials.outcomes[best]
@@ -191,7 +147,3 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
             labels = np.unique(trials.y, return_inverse=True)[1][tested]
             weights = None if trials.weights is None else trials.weights[tested]
             model.set_params(calibration=best_temperature(scores, labels, weights))
-
-    @staticmethod
-    def _default_member() -> NearestNeighborClassifier:
-        return NearestNeighborClassifier()

@@ -19,39 +19,37 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
-from modae.ensembles.base import require_in_memory
+from modae.data.validation import require_in_memory, take_rows
 from modae.ensembles.votes import SAME
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_fraction
 from modae.utils.text import percent
 
 
-def hold_out(model: Any, X: Any, y: np.ndarray, *metadata: Any) -> tuple[Any, Any, Any, Any]:
-    """Rows and targets to train on, and those of the share ``calibrate`` that is drawn from them."""
+def hold_out(model: Any, X: Any, y: np.ndarray, known: Indices, *metadata: Any) -> list[Any]:
+    """Rows and targets to train on, where these are ``known``, and rows and targets held out.
+
+    The share ``calibrate`` is drawn from the rows with a target; all others are to train on. Of labels,
+    each class must have rows to train on.
+    """
     check_fraction("calibrate", model.calibrate)
     require_in_memory(X, "fit with calibrate")
     if any(each is not None for each in metadata):
         raise ValueError("calibrate does not work with weights or other metadata: leave one out.")
     seed = check_random_state(model.random_state).randint(2**31 - 1)
-    train, held, y_train, y_held = train_test_split(
-        X, y, test_size=float(model.calibrate), random_state=seed
-    )
-    return train, y_train, held, y_held
-
-
-def hold_out_labels(model: Any, X: Any, y: np.ndarray, *metadata: Any) -> tuple[Any, Any, Any, Any]:
-    """The same for labels: each class must have rows to train on."""
-    train, y_train, held, y_held = hold_out(model, X, y, *metadata)
-    strange = np.setdiff1d(y_held, y_train).tolist()
+    train, held = train_test_split(known, test_size=float(model.calibrate), random_state=seed)
+    strange = np.setdiff1d(y[held], y[train]).tolist() if is_classifier(model) else []
     if strange:
         raise ValueError(
             f"calibrate={model.calibrate} leaves no row of class {strange[0]!r} to train on: lower "
             "calibrate, leave this class out, or change random_state."
         )
-    return train, y_train, held, y_held
+    seen = np.concatenate([train, np.setdiff1d(np.arange(len(y)), known)])
+    return [take_rows(X, seen), y[seen], np.arange(len(train)), take_rows(X, held), y[held]]
 
 
 def rank_of(coverage: float, count: int) -> int:

@@ -11,7 +11,6 @@ Of rows that lie elsewhere, on the workers of dask or in files, only sums come h
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from operator import call
 from typing import Any, NamedTuple
 
@@ -23,11 +22,11 @@ from sklearn.model_selection import check_cv
 from modae.data.rows import centred_product
 from modae.data.summary import DataSummary
 from modae.data.validation import take_rows
-from modae.ensembles.base import SIZES
+from modae.ensembles.composition import SIZES
 from modae.ensembles.families import AllColumns, make_scaler
 from modae.ensembles.members import module_features, seeds_for, two_generators
 from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.linear.model import Settings, encoders_in_axes
+from modae.linear.model import LinearModel, Settings, encoders_in_axes
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
 
@@ -109,6 +108,8 @@ class FoldsInMemory:
         Those of the extractor, if candidates can work in principal scores.
     route : callable
         Weights -> what the parts of an ensemble get.
+    unlabelled : ndarray of int
+        Places of rows in no fold: scaler and extractor see them in every fold, as in the end.
     """
 
     def __init__(
@@ -120,8 +121,10 @@ class FoldsInMemory:
         extractor: Any,
         settings: Settings | None,
         route: Callable[..., Any],
+        unlabelled: np.ndarray,
     ) -> None:
         self.X, self.y, self.weights, self.folds = X, y, weights, folds
+        self.unlabelled = unlabelled
         self.extractor, self.settings, self.route = extractor, settings, route
         self.is_sparse = hasattr(X, "tocsr")
         self._data: dict[FoldKey, FoldData] = {}
@@ -151,42 +154,41 @@ class FoldsInMemory:
     def _prepare(self, key: FoldKey) -> None:
         place, scaled = key
         fold = self.folds[place]
-        train, test = take_rows(self.X, fold[0]), take_rows(self.X, fold[1])
-        weights: Any = tuple(None if self.weights is None else self.weights[part] for part in fold)
+        places = np.concatenate([fold[0], self.unlabelled])
+        seen, test = take_rows(self.X, places), take_rows(self.X, fold[1])
+        w = self.weights
+        weights = (None, None) if w is None else (w[fold[0]], w[fold[1]])
+        seen_weights = None if w is None else w[places]
         if scaled:
-            scaler = make_scaler(train).fit(train, sample_weight=weights[0])
-            train, test = scaler.transform(train), scaler.transform(test)
+            scaler = make_scaler(seen).fit(seen, sample_weight=seen_weights)
+            seen, test = scaler.transform(seen), scaler.transform(test)
+        train = take_rows(seen, np.arange(len(fold[0]))) if len(self.unlabelled) else seen
         data = FoldData((train, test), (self.y[fold[0]], self.y[fold[1]]), weights)
         if self.settings is not None:  # a decomposition, and no modules yet
-            decomposition = decomposed(self.settings, DataSummary.of(train, weights[0]))
-            spectrum = decomposition[1]
-            mean = spectrum.mean.astype(decomposition[2])
-            seen = centred_product(train, mean, spectrum.axes.T)
-            data = data._replace(scores=(seen, centred_product(test, mean, spectrum.axes.T)))
+            model = LinearModel(self.settings, DataSummary.of(seen, seen_weights))
+            mean, axes = model.mean, model.spectrum.axes
+            model.summary = None  # the sums are not needed again
+            scores = (centred_product(each, mean, axes.T) for each in (train, test))
+            data = data._replace(scores=tuple(scores))
 
             def make(sizes: list[Sizes]) -> list[Any]:
-                return [FixedModules(each) for each in encoders_in_axes(*decomposition, sizes)]
+                return [FixedModules(each) for each in encoders_in_axes(model, sizes)]
 
         else:
-            extractor = self.extractor
-            if not isinstance(extractor, FrozenEstimator):
-                routed = self.route(weights[0], {})["extractor"].fit
-                extractor = clone(extractor).fit(train, data.y[0], **routed)
+            extractor, trains = self.extractor, trains_each(self.extractor)
+            if not trains and not isinstance(extractor, FrozenEstimator):
+                routed = self.route(seen_weights, {})["extractor"].fit
+                labels = None if len(self.unlabelled) else data.y[0]
+                extractor = clone(extractor).fit(seen, labels, **routed)
 
             def make(sizes: list[Sizes]) -> list[Any]:  # without the rotation
                 known = [{name: each[name] for name in SIZES if name in each} for each in sizes]
+                if trains:
+                    return extractor.fit_path(seen, known)
                 return [extractor.with_params(**each) for each in known]
 
         self._data[key] = data
         self._modules[key] = FoldModules(AllColumns().fit(train), make)
-
-
-def decomposed(settings: Settings, summary: DataSummary) -> tuple[Settings, Any, Any]:
-    """Settings with a known number of components, the leading spectrum, and the precision."""
-    asked = settings.n_modules, settings.n_components, settings.spectrum
-    ready = summary.ready_for(*asked)
-    spectrum, width = ready.leading_spectrum(*asked)
-    return replace(settings, n_components=width), spectrum, ready.dtype
 
 
 def settled(sizes: Sizes) -> Sizes:
@@ -200,14 +202,22 @@ def _key(sizes: Sizes) -> tuple[Any, ...]:
 
 
 def make_folds(
-    cv: Any, X: Any, y: np.ndarray, weights: Any = None, groups: Any = None, *, classes: bool
+    cv: Any, X: Any, y: Any, known: Any, weights: Any = None, groups: Any = None, *, classes: bool
 ) -> list[Fold]:
-    """The folds of a splitter; one without a class to train on, or weight to test on, is an error."""
+    """The folds of the rows whose targets are known, all that a splitter sees; pairs of (train, test)
+    are places among all rows, and lose the others.
+
+    A fold without a class to train on, or weight to test on, is an error.
+    """
     if weights is not None and not np.any(weights):
         raise ValueError("sample_weight is zero for every row: there would be no data.")
-    splitter = check_cv(5 if cv is None else cv, y, classifier=classes)
-    places = np.arange(len(y))
-    folds = [(places[train], places[test]) for train, test in splitter.split(X, y, groups)]
+    if len(known) < len(y):
+        if np.iterable(cv) and not hasattr(cv, "split"):
+            places = np.arange(len(y))
+            cv = [[np.flatnonzero(np.isin(known, places[part])) for part in pair] for pair in cv]
+        X, groups = take_rows(X, known), None if groups is None else take_rows(groups, known)
+    splitter = check_cv(5 if cv is None else cv, y[known], classifier=classes)
+    folds = [(known[train], known[test]) for train, test in splitter.split(X, y[known], groups)]
     if not folds:
         raise ValueError(f"cv must give at least one pair of training and test rows, got {cv!r}.")
     for number, (train, test) in enumerate(folds):
@@ -225,6 +235,11 @@ def make_folds(
     return folds
 
 
+def trains_each(extractor: Any) -> bool:
+    """Whether an extractor trains for each candidate, with warm starts, as deep modules do."""
+    return hasattr(extractor, "fit_path") and not isinstance(extractor, FrozenEstimator)
+
+
 def largest_fit(
     extractor: Any, sizes: list[dict[str, Any]], n_features: int, seed: int | None
 ) -> tuple[Any, Settings | None]:
@@ -237,7 +252,7 @@ def largest_fit(
     if isinstance(extractor, FrozenEstimator):
         return extractor, None
     most = {"n_modules": max(each["n_modules"] for each in sizes)}
-    if all(isinstance(each["n_components"], int) for each in sizes):
+    if not trains_each(extractor) and all(isinstance(each["n_components"], int) for each in sizes):
         n_axes = max(each["n_modules"] * each["n_components"] for each in sizes)
         most = {"n_modules": 1, "n_components": min(n_axes, n_features)}
     seeds = seeds_for(extractor, two_generators(seed)[0])

@@ -24,8 +24,8 @@ from modae.data.rows import centred_product
 from modae.data.summary import DataSummary
 from modae.data.validation import LazyRows, RowwiseCall, rows_of
 from modae.ensembles.families import AllColumns
-from modae.ensembles.folds import FixedModules, Fold, FoldData, FoldKey, FoldModules, Sizes, decomposed
-from modae.linear.model import Settings, encoders_in_axes
+from modae.ensembles.folds import FixedModules, Fold, FoldData, FoldKey, FoldModules, Sizes
+from modae.linear.model import LinearModel, Settings, encoders_in_axes
 from modae.utils.arrays import Array, Indices
 
 
@@ -151,13 +151,15 @@ class LazyFolds:
             (place, scaled): Standardised.of(self._summaries[place], scaled)
             for place, scaled in sorted(self.known)
         }
-        found = {key: decomposed(self._settings, each.summary) for key, each in self._scaled.items()}
-        axes = np.concatenate([found[key][1].axes * each.factors for key, each in self._scaled.items()])
+        models = {key: LinearModel(self._settings, each.summary) for key, each in self._scaled.items()}
+        axes = np.concatenate(
+            [models[key].spectrum.axes * each.factors for key, each in self._scaled.items()]
+        )
         centre, basis = None, None
         if not columns and len(axes) < axes.shape[1]:
             centre, basis = self.summary.mean, np.linalg.qr(axes.T)[0].T
         self._modules = {
-            key: self._modules_of(found[key], each, centre, basis) for key, each in self._scaled.items()
+            key: self._modules_of(models[key], each, centre, basis) for key, each in self._scaled.items()
         }
         kept = KeptColumns(centre, basis)
         for name in {"n_features_in_", "feature_names_in_"} & vars(self._extractor).keys():
@@ -167,18 +169,18 @@ class LazyFolds:
 
     def _modules_of(
         self,
-        decomposition: tuple[Settings, Any, Any],
+        model: LinearModel,
         how: Standardised,
         centre: Array | None,
         basis: Array | None,
     ) -> FoldModules:
         """Modules of a fold as products with what is kept of the rows."""
-        mean, axes = how.mean, decomposition[1].axes * how.factors
+        mean, axes = how.mean, model.spectrum.axes * how.factors
         if centre is not None and basis is not None:
             mean, axes = (mean - centre) @ basis.T, axes @ basis.T
 
         def make(sizes: list[Sizes]) -> list[Any]:
-            encoders = encoders_in_axes(*decomposition, sizes)
+            encoders = encoders_in_axes(model, sizes)
             return [FixedModules(each @ axes[: each.shape[2]], mean) for each in encoders]
 
         columns: Any = AllColumns().fit(self._lazy.columns())

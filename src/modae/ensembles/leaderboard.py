@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from modae.utils.text import counted, percent
+from modae.utils.text import counted, fixed, percent
 
 COLUMNS = (
     "name", "score", "error", "se", "difference", "se_difference", "fit_time", "predict_time", "size",
@@ -20,7 +20,8 @@ class Leaderboard(dict[str, np.ndarray]):
 
     ``name``; ``score`` and ``error`` (the share of wrong labels, or 1 - R^2) with its standard error
     ``se`` over the folds; ``difference`` to the error of the best and ``se_difference``, of paired rows;
-    ``fit_time`` and ``predict_time`` in seconds on one fold; ``size``, the features that all see.
+    ``fit_time`` and ``predict_time`` in seconds on one fold; ``size``, the features that all see. The
+    text shows errors in percent, or R^2.
 
     Examples
     --------
@@ -34,14 +35,18 @@ class Leaderboard(dict[str, np.ndarray]):
     a      20.0% ± 1.0%  10.0% ± 2.0%  1.0 s   0.10 s
     """
 
-    @classmethod
-    def of(cls, columns: dict[str, Any]) -> Leaderboard:
-        """Sorted by the score; of equal ones the first stays first."""
-        order = np.argsort(-np.asarray(columns["score"]), kind="stable")
-        return cls({name: np.asarray(column)[order] for name, column in columns.items()})
+    measure = "error"  # what the text shows; else R2
 
     @classmethod
-    def of_search(cls, results: dict[str, Any]) -> Leaderboard:
+    def of(cls, columns: dict[str, Any], *, classify: bool = True) -> Leaderboard:
+        """Sorted by the score; of equal ones the first stays first."""
+        order = np.argsort(-np.asarray(columns["score"]), kind="stable")
+        table = cls({name: np.asarray(column)[order] for name, column in columns.items()})
+        table.measure = "error" if classify else "R2"
+        return table
+
+    @classmethod
+    def of_search(cls, results: dict[str, Any], *, classify: bool) -> Leaderboard:
         """The best candidate of each family on modules, and on X itself."""
         best: dict[str, int] = {}
         for place in np.argsort(results["rank_test_score"], kind="stable"):
@@ -50,17 +55,26 @@ class Leaderboard(dict[str, np.ndarray]):
         named = {"fit_time": "mean_fit_time", "predict_time": "mean_score_time"}
         named |= {"score": "mean_test_score", "error": "mean_ensemble_error", "se": "se_ensemble_error"}
         taken = {name: results[named.get(name, name)][places] for name in COLUMNS[1:]}
-        return cls.of({"name": np.array(list(best), dtype=object), **taken})
+        return cls.of({"name": np.array(list(best), dtype=object), **taken}, classify=classify)
+
+    def text(self, column: str, place: int) -> str:
+        """An entry as people read it: errors in percent, and R2 instead of 1 - R2."""
+        value = self[column][place]
+        if self.measure == "error":
+            return percent(value)
+        return fixed(1.0 - value if column == "error" else value)
+
+    def _gap(self, place: int) -> str:
+        """How far one model is behind the best."""
+        return f"{self.text('difference', place)} ± {self.text('se_difference', place)}"
 
     def __str__(self) -> str:
-        rows = [("model", "error", "behind it", "fit", "predict")]
+        rows = [("model", self.measure, "behind it", "fit", "predict")]
         for place, name in enumerate(self["name"]):
-            error, se, behind, se_behind = (
-                percent(self[column][place]) for column in ("error", "se", "difference", "se_difference")
-            )
-            apart = f"{behind} ± {se_behind}" if place else ""
+            level = f"{self.text('error', place)} ± {self.text('se', place)}"
             fit, predict = self["fit_time"][place], self["predict_time"][place]
-            rows.append((name, f"{error} ± {se}", apart, f"{fit:.1f} s", f"{predict:.2f} s"))
+            apart = self._gap(place) if place else ""
+            rows.append((name, level, apart, f"{fit:.1f} s", f"{predict:.2f} s"))
         widths = [max(len(row[column]) for row in rows) for column in range(5)]
         return "\n".join(
             "  ".join(
@@ -72,25 +86,30 @@ class Leaderboard(dict[str, np.ndarray]):
             for row in rows
         )
 
+    def better_than(self, own: str) -> str | None:
+        """The best model, if it is clearly better than the one of this name."""
+        place = list(self["name"]).index(own)
+        clear = self["difference"][place] > 2.0 * self["se_difference"][place]
+        return str(self["name"][0]) if place and clear else None
+
     def verdict(self, own: str) -> str:
         """Whether the model of this name is worth using, beside the strongest of the others."""
         names = [str(name) for name in self["name"]]
         place = names.index(own)
         other = 0 if place else 1
-        errors = [percent(self["error"][each]) for each in (place, other)]
-        both = f"error {errors[0]}, {names[other]} {errors[1]}"
-        apart, spread = (self[each][max(place, 1)] for each in ("difference", "se_difference"))
-        gap = f"{percent(apart)} ± {percent(spread)}"
-        if abs(apart) <= 2.0 * spread:
-            rest = counted(len(names) - 1, "other method")
-            return f"About as good as the strongest of {rest}: {both} ({gap} apart)."
-        if place == 0:
-            return f"Worth using: the best of {len(names)} methods by {gap}; {both}."
-        return f"Not the best choice for these data: {names[0]} errs less by {gap}; {both}."
+        both = f"{self.measure} {self.text('error', place)}, {names[other]} {self.text('error', other)}"
+        gap = self._gap(max(place, 1))
+        if self.better_than(own):
+            return f"Not the best choice for these data: {both} (better by {gap})."
+        if place == 0 and self.better_than(names[1]):
+            return f"Worth using, the best of {len(names)} methods: {both} (worse by {gap})."
+        rest = counted(len(names) - 1, "other method")
+        return f"About as good as the strongest of {rest}: {both} ({gap} apart)."
 
     def sentences(self, chosen: dict[str, Any]) -> str:
         """What was chosen, and whether modules are better than the same learner on X itself."""
-        first = {name: column[list(self["name"]).index(label(chosen))] for name, column in self.items()}
+        names = list(self["name"])
+        first = names.index(label(chosen))
         own = ", ".join(
             f"{name}={value:.3g}" if isinstance(value, float) and value % 1 else f"{name}={value}"
             for name, value in chosen.items()
@@ -102,17 +121,16 @@ class Leaderboard(dict[str, np.ndarray]):
                 f", {chosen['n_modules']} modules of {chosen['n_components']} components with diversity "
                 f"{chosen['diversity']:g}"
             )
-        scaled = ", on standardised columns" if chosen.get("scale") else ""
-        text = f"Chosen: {what}{scaled}: error {percent(first['error'])} ± {percent(first['se'])}."
+        what += ", on standardised columns" if chosen.get("scale") else ""
+        level = f"{self.text('error', first)} ± {self.text('se', first)}"
+        text = f"Chosen: {what}: {self.measure} {level}."
         other = label({name: value for name, value in chosen.items() if name == "family"})
-        if "family" not in chosen or other not in self["name"]:
+        if "family" not in chosen or other not in names:
             return text
         if "n_modules" not in chosen:
             return f"{text} No ensemble on modules was better: this is one learner on all columns."
-        place = list(self["name"]).index(other)
-        gain = percent(self["difference"][place] - first["difference"])
-        spread = percent(self["se_difference"][place])
-        return f"{text} The same learner on all columns errs by {gain} ± {spread} more."
+        place = names.index(other)
+        return f"{text} The same learner on all columns is worse by {self._gap(place)}."
 
 
 def label(params: dict[str, Any]) -> str:

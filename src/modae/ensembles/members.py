@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from numbers import Integral
@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.base import clone, is_classifier
+from sklearn.utils import Bunch, check_random_state
 
 from modae.data.placed_parts import HeldParts
 from modae.data.validation import LazyRows, RowwiseCall, gather
-from modae.utils.arrays import Array
+from modae.utils.arrays import Array, Indices
 from modae.utils.parallel import run_parallel
 
 Generator = np.random.RandomState | None
@@ -106,6 +106,15 @@ def fit_member(features: Array, member: Member, y: Any, params: dict[str, dict[s
     return member.call("fit", features, y, **params[member.name])
 
 
+def for_known(routed: Mapping[str, Any], known: Indices) -> dict[str, Any]:
+    """What the members get, for some rows only; what the extractor gets stays."""
+    some = {
+        name: Bunch(fit={key: np.asarray(value)[known] for key, value in part.fit.items()})
+        for name, part in routed.items()
+    }
+    return some | {"extractor": routed["extractor"]}
+
+
 def learn_piece(
     state: tuple[Member, int],
     piece: Array,
@@ -121,6 +130,33 @@ def learn_piece(
     own = {name: values[rows] for name, values in params[member.name].items()}
     known.call("partial_fit", piece, y[rows], **(first if start == 0 else {}), **own)
     return known, rows.stop
+
+
+def stream_members(
+    ensemble: Any, extractor: Any, X: Any, lazy: LazyRows | None, y: Any, routed: Any, rng: Generator
+) -> list[Member]:
+    """Members of an ensemble that learn chunk by chunk; rows in memory are one chunk."""
+    call = RowwiseCall(extractor, "transform_modules", axis=1)
+    features: Any = module_features(extractor, X) if lazy is None else None
+    n_modules = extractor.n_modules if lazy is not None else len(features)
+    members = new_members(ensemble._part("estimator"), n_modules, rng)
+    ensemble._check_members(members)
+    for member in members:
+        if not hasattr(member.estimator, "partial_fit"):
+            raise ValueError(
+                f"stream=True needs members with partial_fit, and {member} has none: use stream=False."
+            )
+    params = {member.name: routed[member.name].fit for member in members}
+    first = {"classes": np.unique(y)} if is_classifier(ensemble) else {}
+    states = [(member, 0) for member in members]
+    shared = {"y": y, "params": params, "first": first}
+    if lazy is not None:
+        ended = lazy.fold(call, states, learn_piece, **shared)
+    else:
+        ended = [learn_piece(*pair, **shared) for pair in zip(states, features, strict=True)]
+    if ended[0][1] != len(y):
+        raise ValueError(f"y must have one entry for each of the {ended[0][1]} rows, got {len(y)}.")
+    return [member for member, _ in ended]
 
 
 def features_of(extractor: Any, X: Any, lazy: LazyRows | None) -> Any:

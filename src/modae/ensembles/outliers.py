@@ -12,8 +12,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, indexable
 
-from modae.data.validation import by_rows, gather, take_rows
-from modae.ensembles.base import require_in_memory
+from modae.data.validation import by_rows, gather, require_in_memory, take_rows
 from modae.ensembles.members import as_seed, seeds_for
 from modae.ensembles.neighbors import NearestRows
 from modae.linear.autoencoder import LinearModularAutoencoder

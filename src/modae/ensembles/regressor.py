@@ -10,9 +10,8 @@ over the rows held out; it is not promised for each region of the features.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,13 +19,14 @@ from sklearn.base import BaseEstimator, RegressorMixin, is_regressor
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from modae.data.validation import by_rows, gather, split_weights, targets_of, weights_of
-from modae.ensembles.base import ModularEnsemble, Routed, stacked
-from modae.ensembles.conformal import checked_rank, hold_out
-from modae.ensembles.members import call_members, module_features, two_generators
+from modae.data.targets import targets_of
+from modae.data.validation import by_rows, gather
+from modae.ensembles.base import ModularEnsemble, stacked
+from modae.ensembles.conformal import checked_rank
+from modae.ensembles.members import Member
 from modae.ensembles.neighbors import NearestNeighborRegressor
 from modae.utils.arrays import Array
-from modae.utils.parameters import check_choice, check_flag, check_fraction
+from modae.utils.parameters import check_fraction
 from modae.utils.text import counted
 
 AGGREGATES: dict[str, Any] = {"mean": np.mean, "median": np.median}
@@ -56,6 +56,10 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
     calibrate : float or None, default=None
         Share of the training rows to hold out for intervals, in (0, 1); the members are then trained on
         the rest, and ``predict_interval`` works; not with weights. None holds out nothing.
+    missing_label : scalar, default=None
+        What stands in y where the target of a row is not known, such as ``np.nan``; of several targets,
+        one is enough. Such rows train the extractor, and nothing else, as in
+        :class:`ModularClassifier`. None means that every row has a target.
     stream : bool, default=False
         Whether members learn chunk by chunk, by their ``partial_fit``, from data that are read in chunks
         (Dask, :func:`open_batches`): then not even the features of one module are ever in one place.
@@ -98,56 +102,22 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
     diversity: float | None = None
     aggregate: str = "mean"
     calibrate: float | None = None
+    missing_label: Any = None
     stream: bool = False
     n_jobs: int | None = None
     random_state: int | np.random.RandomState | None = None
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
-        """Fit the extractor to X, and a member to the features of each module and y.
+    _kind = ("regressor", is_regressor)
+    _choices: ClassVar[dict[str, Any]] = {"aggregate": AGGREGATES}
+    _read_targets = staticmethod(targets_of)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Whatever the extractor takes.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array-like of shape (n_samples,), optional
-            With metadata routing off it goes to the extractor, if that takes weights, and to all
-            members, which must; with routing on, to whoever requests it. Not with ``calibrate``.
-            Batches that were opened with ``weight=`` bring their own.
-        **params : dict
-            Other metadata, only with metadata routing on, and not with ``calibrate``.
+    def _publish(self, extractor: Any, members: list[Member], y: Any, weights: Array | None) -> None:
+        super()._publish(extractor, members, y, weights)
+        self._target_shape = y.shape[1:]
+        self.__dict__.pop("calibration_", None)  # of an earlier fit
 
-        Returns
-        -------
-        self
-        """
-        self._check_parts("regressor", is_regressor)
-        check_choice("aggregate", self.aggregate, AGGREGATES)
-        check_flag("stream", self.stream)
-        X, lazy, sample_weight = split_weights(X, sample_weight)  # in memory: the members need them
-        y = targets_of(X, y, self)
-        routed = self._route(weights_of(sample_weight, len(y)), params)
-        calibration = None
-        if self.calibrate is None:
-            extractor, _, members = self._fit_parts(X, lazy, y, routed)
-        else:
-            # Train on a part of the rows, and remember how far off the others are.
-            train, y_train, held, y_held = hold_out(self, X, y, sample_weight, params or None)
-            extractor, _, members = self._fit_parts(train, None, y_train, routed)
-            features = module_features(extractor, held)
-            answers = call_members(members, "predict", features, self.n_jobs)
-            prediction = AGGREGATES[self.aggregate](_in_shape(answers, y.shape[1:]), axis=0)
-            calibration = Calibration.of(prediction, y_held)
-        fresh = copy(self)  # a fit that fails leaves this model as it was
-        fresh._keep_columns(X, extractor)
-        fresh._publish(extractor, members)
-        fresh._target_shape = y.shape[1:]
-        if calibration is not None:
-            fresh.calibration_ = calibration
-        elif hasattr(fresh, "calibration_"):
-            del fresh.calibration_  # of an earlier fit
-        self.__dict__ = fresh.__dict__
-        return self
+    def _keep_held_out(self, model: Any, X: Any, y: Any) -> None:
+        self.calibration_ = Calibration.of(model.predict(X), y)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Mean, or median, of the members' predictions.
@@ -257,15 +227,6 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         """
         members, y, weights = gather(self.predict_members(X)), gather(y), gather(sample_weight)
         return np.array([r2_score(y, each, sample_weight=weights) for each in members])
-
-    def _fit_to_features(
-        self, features: Sequence[Array], y: Array, weights: Array | None, routed: Routed
-    ) -> Self:
-        """Fit members to features that are there already: what a search does with each candidate."""
-        members = self._fit_members(features, y, routed, two_generators(self.random_state)[1])
-        self._publish(self.extractor, members)
-        self._target_shape = y.shape[1:]
-        return self
 
     def _losses(self, features: Sequence[Array], y: Array) -> tuple[Array, Array, None]:
         """Squared error on each row, that of the members on average, and no decision functions."""

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
 
-from numpy.typing import ArrayLike
-from sklearn.base import MultiOutputMixin, RegressorMixin, is_regressor
-from sklearn.callback import with_callbacks
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from modae.data.validation import targets_of
-from modae.ensembles.neighbors import NearestNeighborRegressor
-from modae.ensembles.regressor import AGGREGATES, ModularRegressor
+from modae.ensembles.regressor import ModularRegressor
 from modae.ensembles.tuning import ModularSearch, of_best
 
 
@@ -24,16 +19,21 @@ class ModularRegressorCV(MultiOutputMixin, RegressorMixin, ModularSearch):
 
     Parameters
     ----------
-    extractor : estimator with ``with_params``, default=None
+    extractor : estimator with ``with_params`` or ``fit_path``, default=None
         None means :class:`LinearModularAutoencoder` as it comes.
     estimator : "auto", dict, regressor or list of (name, regressor), default="auto"
         "auto" tries several kinds of members; a dict ``name -> (regressor, grid)`` says which. One
         regressor, a list with one for each module, or None (nearest neighbours) are used as they are,
         and only sizes and diversity are searched.
-    diversities, n_modules, n_components, cv, rule, scale, time_budget, n_jobs, random_state
+    diversities, n_modules, n_components, cv, rule, scale, time_budget, missing_label
         As in :class:`ModularClassifierCV`; without stratification.
+    n_jobs, random_state
+        As in :class:`ModularClassifierCV`.
     scoring : str, callable or None, default=None
         What is maximised; None means R^2.
+    calibrate : float or None, default=None
+        Share of the rows to hold out of the whole search, in (0, 1), for ``predict_interval``; not with
+        weights or groups.
     aggregate : {"mean", "median"}, default="mean"
         How the predictions of the members become one.
 
@@ -56,50 +56,14 @@ class ModularRegressorCV(MultiOutputMixin, RegressorMixin, ModularSearch):
     (142,)
     """
 
-    _task: ClassVar[str] = "regression"
-    _kind = ("regressor", is_regressor)
-    _choices: ClassVar[dict[str, Any]] = {"aggregate": AGGREGATES}
-    _read_targets = staticmethod(targets_of)
+    _ensemble_class = ModularRegressor
 
     _: KW_ONLY
     aggregate: str = "mean"
 
-    @with_callbacks
-    def fit(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
-    ) -> Self:
-        """Try the candidates on the folds, and fit the chosen one to all rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array-like of shape (n_samples,), optional
-            For the fits and for the scores.
-        groups : array-like of shape (n_samples,), optional
-            For a splitter that keeps groups together, such as ``GroupKFold``.
-
-        Returns
-        -------
-        self
-        """
-        return self._search(X, y, sample_weight, groups)
-
     predict = of_best(ModularRegressor, "predict")
     predict_members = of_best(ModularRegressor, "predict_members", axis=1)
+    predict_interval = of_best(ModularRegressor, "predict_interval")
     uncertainty = of_best(ModularRegressor, "uncertainty")
     score = ModularRegressor.score
     member_scores = ModularRegressor.member_scores
-
-    def _ensemble(self, extractor: Any, estimator: Any, random_state: Any) -> ModularRegressor:
-        return ModularRegressor(
-            extractor,
-            estimator,
-            aggregate=self.aggregate,
-            n_jobs=self.n_jobs,
-            random_state=random_state,
-        )
-
-    @staticmethod
-    def _default_member() -> NearestNeighborRegressor:
-        return NearestNeighborRegressor()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
@@ -15,13 +15,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
 
-from modae.ensembles.base import SIZES
-from modae.ensembles.families import Family, variance
+from modae.ensembles.composition import SIZES
+from modae.ensembles.families import variance
 from modae.ensembles.folds import Fold, FoldData, FoldKey
 from modae.utils.arrays import Array
-
-#: Of each family so many sizes race, the best ones of the screening.
-FINALISTS = 2
 
 #: A candidate is dropped from a race when it is worse by so many standard errors of paired rows.
 CLEARLY = 2.0
@@ -302,18 +299,3 @@ def paired_difference(one: Array, other: Array, weights: Array | None = None) ->
     mean = np.average(one - other, weights=weights)
     spread = np.average((one - other - mean) ** 2, weights=weights)
     return float(mean), float(np.sqrt(spread / max(weights.sum() - 1.0, 1.0)))
-
-
-def most_trials(
-    trials: Trials,
-    families: Mapping[str, Family],
-    sizes: Mapping[str, list[dict[str, Any]]],
-    scales: list[bool],
-) -> int:
-    """How many trials there will be if no candidate is dropped: for the time left."""
-    few, n_folds, most = len(trials.few_folds), len(trials.folds), 0
-    for name, family in families.items():
-        n_variants, n_sizes = len(family.variants()) * len(scales), len(sizes[name])
-        raced = 1 + min(n_sizes, FINALISTS) if name else n_sizes
-        most += few * n_variants + few * n_sizes * bool(name) + n_folds * raced
-    return most

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from functools import wraps
 from time import time
 from typing import Any, ClassVar, Self
@@ -13,33 +13,34 @@ from warnings import warn
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
-from sklearn.callback import CallbackSupportMixin
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, indexable
 
-from modae.data.validation import by_rows, rows_of, split_weights, weights_of
-from modae.ensembles.base import SIZES, EnsembleParameters
+from modae.data.validation import by_rows, rows_of
+from modae.ensembles.composition import SIZES, EnsembleParameters
 from modae.ensembles.families import AllColumns, Family, default_families, make_scaler, several
-from modae.ensembles.folds import FoldsInMemory, largest_fit, make_folds, settled
+from modae.ensembles.folds import FoldsInMemory, largest_fit, make_folds, settled, trains_each
 from modae.ensembles.lazy_folds import LazyFolds
 from modae.ensembles.leaderboard import Leaderboard
 from modae.ensembles.members import as_seed, two_generators
-from modae.ensembles.search import FINALISTS, Candidate, Trials, most_trials
-from modae.utils.arrays import Array
+from modae.ensembles.screening import most_trials, screen
+from modae.ensembles.search import Candidate, Trials
+from modae.utils.arrays import Array, Indices
+from modae.utils.parallel import on_own_terminal, progress_bar
 from modae.utils.parameters import check_choice, check_flag, check_positive
-from modae.utils.text import counted, percent
+from modae.utils.text import counted, fixed, percent
 
 #: Candidates for one kind of member where none are given: 0, 0.1, ..., 1.
 DIVERSITIES = tuple(round(0.1 * step, 1) for step in range(11))
 
 RULES = ("best", "one_standard_error")
 
-#: Sizes and diversity are screened with few modules.
-FEW_MODULES = 5
+#: Seconds after which a search on a terminal shows how far it is.
+PATIENCE = 3.0
 
 #: If deviations of columns differ by more than this factor, standardised columns are tried too.
 SPREAD = 10.0
@@ -73,10 +74,9 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
        over all folds: whatever is clearly worse than the best so far is dropped.
     """
 
-    _task: ClassVar[str]
-    _kind: ClassVar[tuple[str, Callable[[Any], bool]]]  # what members are, and the question
-    _choices: ClassVar[dict[str, Any]]  # of the parameters that only this ensemble has
-    _read_targets: ClassVar[Callable[..., np.ndarray]]  # labels_of or targets_of
+    _ensemble_class: ClassVar[Any]
+    _default_member = property(lambda self: self._ensemble_class._default_member)
+    _read_targets = property(lambda self: self._ensemble_class._read_targets)
 
     extractor: BaseEstimator | None = None
     estimator: str | Mapping[str, Any] | BaseEstimator | list[tuple[str, BaseEstimator]] | None = "auto"
@@ -89,23 +89,40 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
     rule: str = "best"
     scale: str | bool = "auto"
     time_budget: float | None = None
+    calibrate: float | None = None
+    missing_label: Any = None
     n_jobs: int | None = None
     random_state: int | np.random.RandomState | None = None
 
-    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
-        """Try the candidates, and fit the chosen one to all rows."""
+    @with_callbacks
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
+        """Try the candidates on the folds, and fit the chosen one to all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), or (n_samples, n_targets) for numbers
+        sample_weight : array-like of shape (n_samples,), optional
+            For the fits, as in :class:`ModularClassifier`, and for the scores.
+        groups : array-like of shape (n_samples,), optional
+            For a splitter that keeps groups together, such as ``GroupKFold``.
+
+        Returns
+        -------
+        self
+        """
         start = time()
         self._check_search()
         extractor = self._part("extractor")
         fresh = copy(self)  # a fit that fails leaves this model as it was
         upcast = bool(getattr(extractor, "upcast", False))
-        X, lazy, sample_weight = split_weights(X, sample_weight)
-        y = self._read_targets(X, y, self)
-        weights = weights_of(sample_weight, len(y))
+        X, lazy, y, known, weights, held = self._read(X, y, sample_weight, groups)
         # What is wrong with rows in memory is said here, not by a fold.
         rows: Any = lazy.columns() if lazy else rows_of(X, fresh, reset=True, upcast=upcast)
         n_features = rows.shape[1]
-        families = self._families(y, n_features, weights is not None)
+        families = self._families(y[known], n_features, weights is not None)
         given = self.n_modules, self.n_components, self.diversities
         sizes = {
             name: family.sizes(extractor, n_features, *map(several, given))
@@ -117,12 +134,12 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         largest, settings = largest_fit(extractor, all_sizes, n_features, seed)
         if callable(self.scoring):  # it may look at names of columns, as other extractors do
             settings = None
-        classify = self._task == "classification"
+        classify = is_classifier(self)
         X, groups = (X, groups) if lazy else indexable(X, groups)
-        folds = make_folds(self.cv, y if lazy else X, y, weights, groups, classes=classify)
+        folds = make_folds(self.cv, y if lazy else X, y, known, weights, groups, classes=classify)
         if lazy is None:
-            seen = X if settings is None else rows
-            data: Any = FoldsInMemory(seen, y, weights, folds, largest, settings, model._route)
+            seen, rest = X if settings is None else rows, np.setdiff1d(np.arange(len(y)), known)
+            data: Any = FoldsInMemory(seen, y, weights, folds, largest, settings, model._route, rest)
             scales = self._scales(make_scaler(rows).fit(rows).var_, extractor)
         else:
             data = LazyFolds(lazy, y, weights, folds, largest, settings)
@@ -140,92 +157,48 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             n_jobs=self.n_jobs,
             deadline=None if self.time_budget is None else start + float(self.time_budget),
         )
-        progress = self._init_callback_context(max_subtasks=most_trials(trials, families, sizes, scales))
-        progress.call_on_fit_task_begin(estimator=self)
-
-        def advance() -> None:
-            task = progress.subcontext(task_name="trial")
-            task.call_on_fit_task_begin(estimator=self)
-            task.call_on_fit_task_end(estimator=self)
-
-        trials.advance = advance
-        self._screen(trials, families, sizes, scales)
-        fresh._publish(trials, X, n_features)
-        progress.call_on_fit_task_end(estimator=self)
-        self.__dict__ = fresh.__dict__
+        with self._progress(most_trials(trials, families, sizes, scales)) as trials.advance:
+            screen(trials, families, sizes, scales)
+            fresh._publish(trials, X, known)
+        kept = {name: value for name, value in vars(self).items() if "callback" in name}
+        self.__dict__ = fresh.__dict__ | kept  # scikit-learn ends callbacks by what it left here
+        if classify:
+            self.classes_ = self.best_estimator_.classes_
+        if held is not None:
+            self._best_ensemble()._keep_held_out(self, *held)
         return self
 
-    def _publish(self, trials: Trials, X: Any, n_features: int) -> None:
+    @contextmanager
+    def _progress(self, most: int) -> Iterator[Callable[[], None]]:
+        """A function to call after each trial, for callbacks; without any, a bar for who waits."""
+        waits = on_own_terminal() and not getattr(self, "_skl_callbacks", None)
+        told = self._init_callback_context(max_subtasks=most)
+        told.call_on_fit_task_begin(estimator=self)
+        with progress_bar("Searching", most, shown=waits, unit="trial", after=PATIENCE) as advance:
+
+            def count() -> None:
+                task = told.subcontext(task_name="trial")
+                task.call_on_fit_task_begin(estimator=self)
+                task.call_on_fit_task_end(estimator=self)
+                if waits:
+                    advance()
+
+            yield count
+        told.call_on_fit_task_end(estimator=self)
+
+    def _publish(self, trials: Trials, X: Any, known: Indices) -> None:
         """The table of all trials, and the chosen candidate, fitted to all rows."""
         table = trials.table()
         best = self._choose(trials, table)
         chosen = trials.tried[best]
         behind = np.array([trials.difference(each, chosen) for each in trials.tried])
         table["difference"], table["se_difference"] = behind.T
-        table["size"] = np.array([each.size(n_features) for each in trials.tried])
+        table["size"] = np.array([each.size(self.n_features_in_) for each in trials.tried])
         self.cv_results_, self.best_index_ = table, best
         self.best_params_ = table["params"][best]
         self.best_score_ = float(table["mean_test_score"][best])
-        self.best_estimator_ = self._refit(trials, chosen, X)
+        self.best_estimator_ = self._refit(trials, chosen, X, known)
         self.n_splits_ = len(trials.folds)
-
-    def _screen(
-        self,
-        trials: Trials,
-        families: Mapping[str, Family],
-        sizes: Mapping[str, list[dict[str, Any]]],
-        scales: list[bool],
-    ) -> None:
-        """Own parameters and scale, then sizes and diversity, then a race of the best."""
-        finalists: list[Candidate] = []
-        for name, family in families.items():
-            own_scales = scales
-            if family.rotation and finalists:  # trees do not see the scale, but their modules do
-                own_scales = [min(finalists, key=trials.cost).scaled]
-            variants = self._variants(trials, name, family, sizes[name], own_scales)
-            if len(variants) > 1:
-                trials.run(variants, trials.few_folds)
-            best = min(variants, key=trials.cost)
-            if best.sizes is None:
-                finalists.append(best)
-            on_modules = replace(best, estimator=family.with_params(family.member, best.params))
-            made = [replace(on_modules, sizes=each) for each in sizes[name]]
-            if name:
-                counts = [min(each["n_modules"], FEW_MODULES) for each in sizes[name]]
-                small = [
-                    replace(on_modules, sizes={**each, "n_modules": few})
-                    for each, few in zip(sizes[name], counts, strict=True)
-                ]
-                trials.run(small, trials.few_folds)
-                order = np.argsort([trials.cost(each) for each in small], kind="stable")
-                made = [made[place] for place in order[:FINALISTS]]
-            finalists += made
-        trials.finalists = finalists
-        if "" in families:
-            trials.run(finalists, range(len(trials.folds)))
-        else:
-            trials.race(finalists)
-
-    @staticmethod
-    def _variants(
-        trials: Trials, name: str, family: Family, sizes: list[dict[str, Any]], scales: list[bool]
-    ) -> list[Candidate]:
-        """The own parameters of a family on X itself; on modules where it does not take such rows."""
-        learner = family.member if family.plain is None else family.plain
-        fits = not trials.data.is_sparse or get_tags(learner).input_tags.sparse
-        on_columns = bool(name) and fits
-        return [
-            Candidate(
-                name,
-                family.with_params(learner if on_columns else family.member, own),
-                own,
-                None if on_columns else sizes[0],
-                gamma,
-                scaled,
-            )
-            for own, gamma in family.variants()
-            for scaled in (scales[-1:] if family.wants_scale else scales)
-        ]
 
     def _choose(self, trials: Trials, table: dict[str, Any]) -> int:
         """The best of those that were tried on most folds, or the simplest within a standard error.
@@ -256,7 +229,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         }
         return min(map(int, good), key=simple.__getitem__)
 
-    def _refit(self, trials: Trials, best: Candidate, X: Any) -> Any:
+    def _refit(self, trials: Trials, best: Candidate, X: Any, known: Indices) -> Any:
         """The chosen candidate, fitted to all rows; a pipeline if the columns are standardised."""
         extractor = self._part("extractor")
         if best.sizes is None:
@@ -271,23 +244,25 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             member = clone(member).set_params(gamma=trials.gammas[best])
         model = self._ensemble(chosen, member, trials.model.random_state)
         self._calibrate(model, trials, best)
+        routed = model._route(trials.weights, {})
         if isinstance(trials.data, LazyFolds):
             extractor = model._new_extractor(two_generators(model.random_state)[0])
             extractor, scaler, features = trials.data.whole(extractor, best.sizes, best.scaled)
-            model._fit_to_features(features, trials.y, trials.weights, model._route(trials.weights, {}))
+            model._fit_to_features(features, trials.y, trials.weights, routed)
             model.extractor_ = extractor
             model._keep_columns(X, extractor)
             return model if scaler is None else Pipeline([("scale", scaler), ("model", model)])
         if not best.scaled:
-            return model.fit(X, trials.y, trials.weights)
+            return model._fitted(X, None, trials.y, known, trials.weights, routed)
         scaler = make_scaler(X).fit(X, sample_weight=trials.weights)
-        model.fit(scaler.transform(X), trials.y, trials.weights)
+        model = model._fitted(scaler.transform(X), None, trials.y, known, trials.weights, routed)
         return Pipeline([("scale", scaler), ("model", model)])
 
     def _families(self, y: np.ndarray, n_features: int, weighted: bool) -> dict[str, Family]:
         """The families to try, by name; one without a name if one kind of member was given."""
         if isinstance(self.estimator, str):
-            return default_families(self._task, y, n_features, weighted=weighted)
+            task = "classification" if is_classifier(self) else "regression"
+            return default_families(task, y, n_features, weighted=weighted)
         if isinstance(self.estimator, Mapping):
             return {name: Family(each, grid) for name, (each, grid) in self.estimator.items()}
         member, extractor = self._part("estimator"), self._part("extractor")
@@ -321,7 +296,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
     def leaderboard_(self) -> Leaderboard:
         """The best candidate of each family on modules, and on X itself, the best first."""
         check_is_fitted(self)
-        return Leaderboard.of_search(self.cv_results_)
+        return Leaderboard.of_search(self.cv_results_, classify=is_classifier(self))
 
     def summary(self) -> str:
         """What was chosen, and whether modules are better than the same learner on X itself.
@@ -339,20 +314,21 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             check_flag("scale", self.scale)
         if self.time_budget is not None:
             check_positive("time_budget", self.time_budget)
-        extractor = self._part("extractor")
-        if isinstance(extractor, type) or not hasattr(extractor, "with_params"):
+        extractor, ensemble = self._part("extractor"), self._ensemble_class
+        known = hasattr(extractor, "with_params") or trains_each(extractor)
+        if isinstance(extractor, type) or not known:
             raise TypeError(
                 "extractor must have a method with_params, which gives models for other diversities "
-                "from one fit, as LinearModularAutoencoder does (or FrozenEstimator of a fitted one), "
-                f"got {extractor!r}: use GridSearchCV over an ensemble for others."
+                "from one fit, as LinearModularAutoencoder has (or FrozenEstimator of a fitted one), or "
+                f"fit_path, as ModularAutoencoder has, got {extractor!r}: use GridSearchCV for others."
             )
         if isinstance(self.estimator, str):
             check_choice("estimator", self.estimator, ("auto",))
         elif isinstance(self.estimator, Mapping):
             self._check_families(self.estimator)
         else:
-            self._check_parts(*self._kind)
-        for name, choices in {"rule": RULES, **self._choices}.items():
+            self._check_parts(*ensemble._kind)
+        for name, choices in {"rule": RULES, **ensemble._choices}.items():
             check_choice(name, getattr(self, name), choices)
 
     @staticmethod
@@ -372,22 +348,28 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         return hasattr(self, "best_estimator_")
 
     def _key_figures(self) -> dict[str, str]:
-        def error(name: str) -> str:
+        classify = is_classifier(self)
+        what, text = ("Error", percent) if classify else ("R2", fixed)
+
+        def level(name: str) -> str:
             mean, spread = (self.cv_results_[f"{kind}_{name}_error"] for kind in ("mean", "se"))
-            return f"{percent(mean[self.best_index_])} ± {percent(spread[self.best_index_])}"
+            error = mean[self.best_index_]
+            return f"{text(error if classify else 1.0 - error)} ± {text(spread[self.best_index_])}"
 
         tried = counted(len(self.cv_results_["params"]), "candidate")
         chosen = ", ".join(f"{name} {value}" for name, value in self.best_params_.items())
         figures = {
             "Chosen": f"{chosen}; of {tried}",
-            "Error of the ensemble": f"{error('ensemble')}, over {counted(self.n_splits_, 'fold')}",
-            "Error of one member": f"{error('individual')}, on average",
+            f"{what} of the ensemble": f"{level('ensemble')}, over {counted(self.n_splits_, 'fold')}",
+            f"{what} of one member": f"{level('individual')}, on average",
         }
         return figures | self._best_ensemble()._key_figures()
 
-    @abstractmethod
     def _ensemble(self, extractor: Any, estimator: Any, random_state: Any) -> Any:
         """An ensemble with what was set here."""
+        names = (*self._ensemble_class._choices, "missing_label", "n_jobs")
+        given = {name: getattr(self, name) for name in names}
+        return self._ensemble_class(extractor, estimator, random_state=random_state, **given)
 
     def _calibrate(self, model: Any, trials: Trials, best: Candidate) -> None:
         """Set what only rows held out can tell."""

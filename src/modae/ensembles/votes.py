@@ -12,8 +12,8 @@ from scipy.special import softmax
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
-from sklearn.utils import Bunch
 
+from modae.ensembles.members import for_known
 from modae.utils.arrays import Array, Indices
 
 #: Counts held at a time: rows are counted in blocks, so many classes do not fill the memory.
@@ -146,11 +146,8 @@ def found_temperature(
     scores, trained = [], copy(model)
     folds = list(StratifiedKFold(3).split(y, y))
     for train, test in folds:
-        part = {
-            name: Bunch(fit={key: np.asarray(value)[train] for key, value in each.fit.items()})
-            for name, each in routed.items()
-        }
         own = None if weights is None else weights[train]
+        part = for_known(routed, train)
         trained._fit_to_features([each[train] for each in features], y[train], own, part)
         scores.append(np.asarray(trained._tally([each[test] for each in features])[2]))
     order = np.argsort(np.concatenate([test for _, test in folds]))

@@ -1,14 +1,13 @@
 """Save, load and describe models."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from modae import __version__
-from modae.files.archive import ARRAYS, FORMAT, MEMBER, opened, versions, write_model
+from modae.files import archive
+from modae.files.archive import ARRAYS, MEMBER, opened
 from modae.utils.atomic import atomic_write
 
 # The classes of writing and reading are imported when they are needed: ``describe`` must stay light.
@@ -86,9 +85,9 @@ def save(estimator: Any, path: str | os.PathLike[str], *, resumable: bool = Fals
     writer = Writer(resumable)
     root = writer.node(estimator)
     header = {
-        "format": FORMAT,
+        "format": archive.FORMAT,
         "modae": __version__,
-        "libraries": versions(),
+        "libraries": archive.versions(),
         "class": type(estimator).__name__,
         "summary": summary_of(estimator),
         "arrays": len(writer.arrays),
@@ -96,8 +95,11 @@ def save(estimator: Any, path: str | os.PathLike[str], *, resumable: bool = Fals
         "root": root,
         "objects": writer.objects,
     }
+    entries = {archive.HEADER: [archive.as_json(header)]}
+    entries[ARRAYS] = archive.safetensors_parts(writer.arrays)
+    entries |= {MEMBER.format(place): [member] for place, member in enumerate(writer.members)}
     with atomic_write(Path(path).expanduser()) as file:
-        write_model(file, header, writer.arrays, writer.members)
+        archive.write_entries(file, entries)
 
 
 def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) -> Any:
@@ -139,9 +141,9 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     from modae.files.objects import Reader
 
     names = _names_of(trusted)
-    with opened(path) as (archive, header):
-        arrays, count = from_bytes(archive.read(ARRAYS)), len(archive.namelist()) - 2
-        members = [archive.read(MEMBER.format(place)) for place in range(count)]
+    with opened(path) as (content, header):
+        arrays, count = from_bytes(content.read(ARRAYS)), len(content.namelist()) - 2
+        members = [content.read(MEMBER.format(place)) for place in range(count)]
         return Reader(arrays, members, names).root(header)
 
 

@@ -7,8 +7,6 @@ are made only if skops trusts them, or :func:`trusted_names`, or the user. What 
 nobody checks, but for the branches of trees.
 """
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections.abc import Callable
@@ -24,7 +22,7 @@ from sklearn.base import BaseEstimator
 from sklearn.neighbors import BallTree, KDTree
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from modae.files.archive import ModelFormatError, check_stored, require, write_entries
+from modae.files.archive import ModelFormatError, as_json, check_stored, require, write_entries
 from modae.files.rules import layout_for
 from modae.utils import extras
 
@@ -273,6 +271,5 @@ def _canonical(blob: bytes) -> bytes:
             entries[name] = content[: -records.nbytes] + clean.tobytes()
     renamed = {names.get(name, name): content for name, content in entries.items()}
     target = BytesIO()
-    text = json.dumps(schema, separators=(",", ":")).encode()
-    write_entries(target, {name: [content] for name, content in ({SCHEMA: text} | renamed).items()})
+    write_entries(target, {name: [each] for name, each in ({SCHEMA: as_json(schema)} | renamed).items()})
     return target.getvalue()

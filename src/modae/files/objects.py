@@ -5,12 +5,10 @@ stand in a table in the order in which they were finished: one that is used twic
 each refers to earlier ones only. What is not ours, and no plain value, is for skops.
 """
 
-from __future__ import annotations
-
+import json
 from contextlib import suppress
 from math import isfinite
 from operator import attrgetter
-from types import NoneType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -230,8 +228,7 @@ def summary_of(model: Any) -> dict[str, Any]:
     first, last = steps[0][1], steps[-1][1]
     names, classes = getattr(first, "feature_names_in_", None), getattr(last, "classes_", None)
     fitted, notes = _is_fitted(last), getattr(model, NOTES, {})
-    if isinstance(notes, dict):  # what is made of several things is no summary
-        notes = {name: value for name, value in notes.items() if not isinstance(value, dict)}
+    notes = notes.items() if isinstance(notes, dict) else ()
     return {
         "steps": [[name, type(step).__name__] for name, step in steps],
         "fitted": fitted,
@@ -239,7 +236,8 @@ def summary_of(model: Any) -> dict[str, Any]:
         "feature_names": None if names is None else [str(name) for name in names],
         "predicts": hasattr(last, "predict"),
         "classes": None if classes is None else [str(label) for label in np.ravel(classes)],
-        "notes": _plain(notes) if isinstance(notes, dict) else {},
+        # what is made of several things is no summary
+        "notes": _plain({name: value for name, value in notes if not isinstance(value, dict)}),
         "model": _plain(model_summary(last)) if fitted else {},
     }
 
@@ -277,12 +275,5 @@ def _read(model: Any, path: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     """Plain JSON values for display; text for everything else, as for numbers that are not finite."""
-    if isinstance(value, dict):
-        return {str(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    plain = isinstance(value, (bool, int, str, NoneType)) or (
-        isinstance(value, float) and isfinite(value)
-    )
-    return value if plain else str(value)
+    text = json.dumps(value, default=lambda each: each.item() if hasattr(each, "item") else str(each))
+    return json.loads(text, parse_constant=str)

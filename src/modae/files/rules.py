@@ -6,8 +6,6 @@ array has K rows and D columns, and the first array that is met decides what K a
 run before a file is written, so what is saved can be loaded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache

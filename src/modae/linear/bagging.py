@@ -119,7 +119,7 @@ class BaggingAutoencoder(LinearModules):
             return Resamples.of(rows, seed, self.n_modules, start)
 
         def module_axes(module: int) -> tuple[Array, Array]:
-            sample, _ = resamples.of_module(module).leading_spectrum(1, width, self.spectrum)
+            _, sample, _ = resamples.of_module(module).decomposed(1, width, self.spectrum)
             return sample.axes, sample.eigenvalues * sample.variance_unit
 
         fresh = copy(self)  # a fit that fails leaves this model as it was

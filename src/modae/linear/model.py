@@ -177,15 +177,7 @@ class LinearModel:
         with self._lock:
             if self._solution is not None:
                 return self
-            settings, spectrum = self._settings, self._spectrum
-            if spectrum is None:
-                assert self.summary is not None
-                asked = settings.n_modules, settings.n_components, settings.spectrum
-                summary = self.summary if self.grows else self.summary.ready_for(*asked)
-                spectrum, width = summary.leading_spectrum(*asked)
-                settings = replace(settings, n_components=width)
-                self.dtype = summary.dtype
-                self.summary = summary if self.grows else summary.owned()
+            settings, spectrum = self._decomposed()
             variance = spectrum.total_variance * spectrum.variance_unit
             total = spectrum.total_variance or 1.0
             problem = Problem(
@@ -206,9 +198,20 @@ class LinearModel:
                 turns = random_rotations(*shape, np.random.default_rng([settings.seed, 1]))
                 decoders, encoders = solution.decoders @ turns.mT, turns @ solution.encoders
                 solution = replace(solution, decoders=decoders, encoders=encoders)
-            self._settings, self._spectrum = settings, spectrum
             self._solution = solution.scaled(variance or 1.0)
         return self
+
+    def _decomposed(self) -> tuple[Settings, Spectrum]:
+        """Settings with a known number of components, and the leading axes; under the lock."""
+        if self._spectrum is None:
+            assert self.summary is not None
+            now = self._settings
+            summary, self._spectrum, width = self.summary.decomposed(
+                now.n_modules, now.n_components, now.spectrum
+            )
+            self._settings, self.dtype = replace(now, n_components=width), summary.dtype
+            self.summary = self.summary if self.grows else summary.owned()
+        return self._settings, self._spectrum
 
     @property
     def settings(self) -> Settings:
@@ -223,10 +226,8 @@ class LinearModel:
     @property
     def spectrum(self) -> Spectrum:
         """The leading principal axes of the data."""
-        if self._spectrum is None:
-            self.solved()
-        assert self._spectrum is not None
-        return self._spectrum
+        with self._lock:
+            return self._decomposed()[1]
 
     @property
     def solution(self) -> Solution:
@@ -340,17 +341,14 @@ class LinearModel:
         vars(self).update(state, _lock=Lock())  # a lock cannot be pickled; a copy gets its own
 
 
-def encoders_in_axes(
-    settings: Settings, spectrum: Spectrum, dtype: Precision, changes: Sequence[dict[str, Any]]
-) -> list[Array]:
+def encoders_in_axes(model: LinearModel, changes: Sequence[dict[str, Any]]) -> list[Array]:
     """Encoders of modules in principal axes, (M, H, K), for several changes of the settings."""
-    base = LinearModel(settings, spectrum=spectrum, dtype=dtype)
     sized: dict[Any, LinearModel] = {}  # axes of one size, for all diversities
     found = []
     for each in changes:
         size = each.get("n_modules"), each.get("n_components")
         if size not in sized:
-            sized[size] = base.with_settings(**each)
+            sized[size] = model.with_settings(**each)
         found.append(sized[size].with_settings(**each).solution.encoders)
     return found
 

@@ -164,15 +164,13 @@ class _CsvFile:
             return
         record = next(iter(self._open(names, dict.fromkeys(names, pyarrow.string()))))
         for name in names:
-            guess, place = self.kinds[name], self.names.index(name)
+            place, text = self.names.index(name), self._present(record.column(name), is_number=True)
+            try:
+                values = self.how.plain(text).cast(pyarrow.float64())
+            except pyarrow.ArrowInvalid:
+                continue
             self.kinds[name] = "number"
             self.rewritten.add(name)
-            try:
-                values = self._with_gaps(record.column(name), name).cast(pyarrow.float64())
-            except ValueError:
-                self.kinds[name] = guess
-                self.rewritten.remove(name)
-                continue
             self.schema = self.schema.set(place, pyarrow.field(name, values.type))
             self.sample = self.sample.set_column(place, name, values.slice(0, SAMPLE_ROWS))
 
@@ -255,10 +253,7 @@ class _CsvFile:
         types = {name: self.schema.field(name).type for name in names}
         text = []  # neither features nor wanted as they are written
         for name, guess in types.items():
-            if name in self.rewritten and name not in columns.strings:
-                types[name] = pyarrow.string()
-                text.append(name)
-            elif name in features:
+            if name in features and name not in self.rewritten:
                 types[name] = guess if pyarrow.types.is_boolean(guess) else pyarrow.float64()
             elif name in columns.strings:
                 types[name] = pyarrow.string()
@@ -276,14 +271,18 @@ class _CsvFile:
         except (pyarrow.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._explained(names, types, error) from error
 
-    def _with_gaps(self, text: Any, name: str, before: int = 0) -> Any:
-        """Strings without the empty ones; as numbers if the first block has numbers there."""
-        pyarrow, compute = arrow(), arrow("pyarrow.compute")
-        guess, is_number = self.schema.field(name).type, self.kinds[name] == "number"
-        absent = ["", *self.how.missing]
+    def _present(self, text: Any, is_number: bool) -> Any:
+        """Strings without those that stand for nothing, and numbers without blanks around them."""
+        compute, absent = arrow("pyarrow.compute"), ["", *self.how.missing]
         if is_number:
             text, absent = compute.utf8_trim_whitespace(text), self._absent
-        text = written = compute.if_else(compute.is_in(text, pyarrow.array(absent)), None, text)
+        return compute.if_else(compute.is_in(text, arrow().array(absent)), None, text)
+
+    def _with_gaps(self, text: Any, name: str, before: int = 0) -> Any:
+        """Strings without the empty ones; as numbers if the first block has numbers there."""
+        pyarrow, is_number = arrow(), self.kinds[name] == "number"
+        guess, text = self.schema.field(name).type, self._present(text, is_number)
+        written = text
         if name in self.rewritten:
             text = self.how.plain(text)
         kinds = [pyarrow.int64(), pyarrow.uint64(), pyarrow.float64()]

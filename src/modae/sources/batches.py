@@ -1,10 +1,9 @@
 """Batches: data of any size, read piece by piece, where an estimator expects a matrix."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -81,11 +80,6 @@ class Batches:
             "batches.to_array(), if they fit."
         )
 
-    def read(self, start: int = 0) -> Iterator[Batch]:
-        """Batches of the rows from ``start`` on; rows before are passed over as cheaply as possible."""
-        check_count("start", start, minimum=0)
-        return self._read(int(start))
-
     def read_target(self) -> np.ndarray:
         """The target column as a whole; the features are not even read, where a source lets them be."""
         found = []
@@ -102,7 +96,7 @@ class Batches:
         found = [copied(batch.weights) for batch in self._only("weight")]
         return np.concatenate(found) if found else np.empty(0)
 
-    def _only(self, role: str) -> Self:
+    def _only(self, role: str) -> "Batches":
         """The batches of one column that is no feature."""
         name = getattr(self, role)
         if name is None:
@@ -110,7 +104,7 @@ class Batches:
         only = ColumnSelection((), strings=self._columns.strings)
         return self._with(replace(only, **{role: name}))
 
-    def without_weights(self) -> Self:
+    def without_weights(self) -> "Batches":
         """The same batches; the column of weights is not read, and still no feature."""
         return self._with(replace(self._columns, weight=None))
 
@@ -119,7 +113,7 @@ class Batches:
         rows = [copied(batch.rows) for batch in self]
         return joined(rows) if rows else self.sample[:0]
 
-    def keeping(self, names: Sequence[str]) -> Self:
+    def keeping(self, names: Sequence[str]) -> "Batches":
         """The same batches with columns that are passed through, in ``Batch.kept``.
 
         They are features only if they were chosen as such.
@@ -133,7 +127,7 @@ class Batches:
             features = tuple(name for name in features if name not in names)
         return self._with(replace(self._columns, features=features, kept=tuple(names)))
 
-    def for_model(self, estimator: Any) -> Self:
+    def for_model(self, estimator: Any) -> "Batches":
         """The same batches with the columns that a fitted estimator knows, by name, in its order."""
         known = getattr(estimator, "feature_names_in_", None)
         there = self._source.names
@@ -165,19 +159,15 @@ class Batches:
         """Rows in each batch but the last."""
         if self._batch_size is not None:
             return self._batch_size
-        first = self.sample
-        parts = (first.data, first.indices) if sparse.issparse(first) else (first,)
-        row_bytes = sum(part.nbytes for part in parts) // max(1, first.shape[0])
+        row_bytes = self.sample.data.nbytes // max(1, self.sample.shape[0])
         return int(max(1, BATCH_BYTES // max(LEAST_ROW_BYTES, row_bytes)))
 
-    def for_answers(self, width: int) -> Self:
+    def for_answers(self, width: int) -> "Batches":
         """The same data in batches whose answers, of so many columns, are not too large either."""
         fitting = max(1, BATCH_BYTES // (8 * max(1, width)))
         if self._batch_size is not None or fitting >= self.batch_size:
             return self
-        other = copy(self)
-        other._batch_size = fitting
-        return other
+        return Batches(self._source, self._columns, fitting)
 
     @property
     def header(self) -> Any:
@@ -191,12 +181,14 @@ class Batches:
     def note(self, stop: int, summary: Any) -> None:
         """Told after each batch how far a sum has come: for a subclass that remembers it."""
 
-    def _with(self, columns: ColumnSelection) -> Self:
+    def _with(self, columns: ColumnSelection) -> "Batches":
         self._source.check(columns)
-        other = copy(self)
-        vars(other).pop("sample", None)
-        Batches.__init__(other, self._source, columns, self._batch_size)
-        return other
+        return Batches(self._source, columns, self._batch_size)
+
+    def read(self, start: int = 0) -> Iterator[Batch]:
+        """Batches of the rows from ``start`` on; rows before are passed over as cheaply as possible."""
+        check_count("start", start, minimum=0)
+        return self._read(int(start))
 
     def _read(self, start: int) -> Iterator[Batch]:
         """Chunks of the source, cut and joined to batches of one size; the last has what is left."""

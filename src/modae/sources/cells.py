@@ -15,6 +15,9 @@ from modae.utils.extras import require
 # What columns may be separated by; of equals, the first.
 SEPARATORS = ",;\t|"
 
+# What people write for a minus; they are not taken off, but become one.
+MINUS = "\u2212\u2013"
+
 # Lines that are looked at to know the separator.
 SNIFFED_LINES = 50
 
@@ -25,7 +28,8 @@ class Reading:
 
     ``format`` is the ending that is believed instead of that of the name. Numbers have the mark
     ``decimal`` before decimals, may have ``thousands`` between groups of three digits, and a text of
-    ``strip`` before or behind them, such as $. ``missing`` are cells that stand for nothing. With
+    ``strip`` before or behind them, such as $; "()" around them is a minus. ``missing`` are cells that
+    stand for nothing. With
     ``dates``, columns of dates become numbers. A column of plain numbers is read as it is, whatever the
     marks are, unless every point in it may be one between thousands.
     """
@@ -52,7 +56,13 @@ class Reading:
         ['1234.5', '1.5']
         """
         compute = require("pyarrow.compute", extra="arrow", purpose="Text")
+        for blank in "\u00a0\u202f":  # between thousands, so that a line is not broken there
+            text = compute.replace_substring(text, blank, " ")
         text = compute.utf8_trim_whitespace(text)
+        if "()" in self.strip:
+            text = compute.replace_substring_regex(text, r"^\((.*)\)$", r"-\1")
+        for minus in filter(self.strip.__contains__, MINUS):
+            text = compute.replace_substring(text, minus, "-")
         for unit in map(re.escape, self.strip):
             text = compute.replace_substring_regex(text, rf"^([+-]?)\s*{unit}\s*", r"\1")
             text = compute.replace_substring_regex(text, rf"\s*{unit}$", "")

@@ -7,23 +7,25 @@ to the caller. ``transform``, ``predict`` and the like return dask arrays of whi
 yet. All of it runs wherever the user runs dask: no cluster is ever started here.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from math import isnan
 from typing import Any
 
 import dask.array as da
 import numpy as np
-from dask.base import is_dask_collection
-from dask.delayed import delayed
+from dask.base import compute, is_dask_collection, persist
+from dask.delayed import Delayed, delayed
 from sklearn.base import BaseEstimator, clone
 
+from modae.data.placed_parts import Parts, Task
 from modae.data.summary import MEMORY_LIMIT, require_room
 from modae.data.validation import LazyRows, RowwiseCall, gather, rows_of, weights_of
-from modae.sources.dask_parts import DaskParts, opaque
+from modae.sources.source import named
+from modae.utils.parallel import in_one_thread
 
 # Sums that one task adds: a worker holds so many of them at a time.
 FAN_IN = 8
@@ -88,7 +90,7 @@ class DaskRows(LazyRows):
         answers = _map_chunks(work, blocks, like=one, token=f"modae-{call.method}", **shape)
         return answers[:, 0] if sample.ndim == 1 else da.moveaxis(answers, 0, axis)
 
-    def parts(self, call: RowwiseCall) -> DaskParts:
+    def parts(self, call: RowwiseCall) -> "DaskParts":
         """The answers for each chunk, cut along their first axis; they stay where they are computed."""
         sample, answer = self._answers(call)
         work = opaque(lambda chunk, place: answer(chunk))
@@ -168,8 +170,85 @@ class DaskRows(LazyRows):
             return X if X.numblocks[1] == 1 else _with_known_columns(X).rechunk({1: -1})
         # Projections reach the reader of the files first, which may also change the partitions.
         meta = np.empty((0, len(X.columns)))
-        blocks: da.Array = X.optimize().map_partitions(_unchanged, meta=meta, enforce_metadata=False)
+        same: Any = {"meta": meta, "enforce_metadata": False}
+        blocks: da.Array = X.optimize().map_partitions(lambda table: table, **same)
         return blocks
+
+
+class DaskParts(Parts):
+    """Parts of all rows, each in pieces, one for each chunk: nothing is computed until it is needed.
+
+    Parameters
+    ----------
+    pieces : sequence of sequences of Delayed
+        For each part, its arrays (rows of a chunk, columns) in the order of the rows.
+    shared : mapping of str to Delayed
+        Arguments of all functions: they travel to a worker once, not with each task.
+    """
+
+    def __init__(
+        self, pieces: Sequence[Sequence[Delayed]], shared: dict[str, Delayed] | None = None
+    ) -> None:
+        self.pieces = pieces
+        self.shared = shared or {}
+        self._wholes: dict[int, Delayed] = {}
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def run(
+        self, tasks: Sequence[Task], n_jobs: int | None = None, advance: Any = None, **shared: Any
+    ) -> list[Any]:
+        """``function(part, **shared)`` for each task, on the workers; only the answers come here."""
+        given = self.shared | {name: opaque(value) for name, value in shared.items()}
+        work = [
+            opaque(partial(in_one_thread, function))(self._whole(place), **given)
+            for place, function in tasks
+        ]
+        answers = list(compute(*work))
+        if advance is not None:
+            for _ in answers:
+                advance()
+        return answers
+
+    def fold(self, states: Sequence[Any], step: Callable[..., Any], **shared: Any) -> list[Any]:
+        """``state = step(state, piece, **shared)`` for each part over its pieces: the last states."""
+        given = {name: opaque(value) for name, value in shared.items()}
+        advance, work = opaque(partial(in_one_thread, step)), []
+        for state, pieces in zip(map(opaque, states), self.pieces, strict=True):
+            for piece in pieces:
+                state = advance(state, piece, **given)
+            work.append(state)
+        return list(compute(*work))
+
+    def derived(self, functions: Sequence[Callable[..., Any]]) -> "DaskParts":
+        """Parts that are ``function(part 0)`` for each function, computed on the workers."""
+        return DaskParts([[opaque(each)(self._whole(0))] for each in functions])
+
+    def keep(self, **shared: Any) -> "DaskParts":
+        """The same parts, whole, computed once and kept on the workers, with what all tasks need."""
+        named = {name: opaque(value) for name, value in shared.items()}
+        wholes = [self._whole(place) for place in range(len(self))]
+        kept = persist(*wholes, *named.values())
+        names = dict(zip(named, kept[len(wholes) :], strict=True))
+        return DaskParts([[each] for each in kept[: len(wholes)]], self.shared | names)
+
+    def _whole(self, place: int) -> Delayed:
+        """All rows of a part in one array, on some worker; several tasks share it."""
+        if place not in self._wholes:
+            pieces = list(self.pieces[place])
+            self._wholes[place] = pieces[0] if len(pieces) == 1 else delayed(_joined)(pieces)
+        return self._wholes[place]
+
+
+def opaque(value: Any) -> Any:
+    """A value in the graph as it is: dask looks for its own objects in lists and dataclasses."""
+    return delayed(value, traverse=False, pure=False)
+
+
+def _joined(pieces: list[np.ndarray]) -> np.ndarray:
+    """One array; what arrives from elsewhere may not be aligned, and would round differently."""
+    return np.require(np.concatenate(pieces), requirements="A")
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +258,7 @@ class PartialSum:
     n_rows: int
     summary: Any
 
-    def __add__(self, other: PartialSum) -> PartialSum:
+    def __add__(self, other: "PartialSum") -> "PartialSum":
         return PartialSum(self.n_rows + other.n_rows, self.summary.join(other.summary))
 
 
@@ -200,11 +279,8 @@ def _on_chunk(chunk: Any, work: Any, *arguments: Any, block_id: Any) -> Any:
 
     Other errors, such as a lack of memory, stay as they are.
     """
-    try:
+    with named(f"Chunk {block_id[0]} of X"):
         return work(chunk, block_id[0], *arguments)
-    except (ValueError, TypeError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"Chunk {block_id[0]} of X: {error}") from error
 
 
 def _rows_first(answer: np.ndarray, axis: int) -> np.ndarray:
@@ -264,10 +340,6 @@ def _with_known_columns(X: da.Array) -> da.Array:
 def _is_table(X: Any) -> bool:
     """Whether X is a dask dataframe or series. (A delayed value claims to have every attribute.)"""
     return hasattr(type(X), "to_dask_array")
-
-
-def _unchanged(table: Any) -> Any:
-    return table
 
 
 def _light(estimator: Any, named: bool) -> Any:

@@ -14,10 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from modae.data.rows import Rows
-from modae.utils.arrays import Array
-
-# Columns are copied into a matrix by this many rows, which stay in the cache meanwhile.
-COPY_ROWS = 1024
+from modae.data.validation import refuse_masked
 
 
 def is_frame(thing: Any) -> bool:
@@ -139,14 +136,8 @@ def matrix_of(table: Any, names: Sequence[str] | None) -> Rows:
     """The named columns as a matrix of float32 or float64 in that order; a matrix as it is."""
     if names is None:
         return _as_floats(table.to_numpy() if isinstance(table, nw.DataFrame) else table)
-    columns = [_feature(table[name]) for name in names]
-    single = bool(columns) and all(column.dtype == np.float32 for column in columns)
-    matrix: Array = np.empty((table.shape[0], len(columns)), np.float32 if single else np.float64)
-    for start in range(0, len(matrix), COPY_ROWS):
-        block = matrix[start : start + COPY_ROWS]
-        for place, column in enumerate(columns):
-            block[:, place] = column[start : start + COPY_ROWS]
-    return matrix
+    nothing = np.empty((table.shape[0], 0), np.float32)  # float32 stays float32, if all columns are
+    return np.column_stack([nothing, *(_feature(table[name]) for name in names)])
 
 
 def _feature(column: Any) -> np.ndarray:
@@ -164,8 +155,7 @@ def _feature(column: Any) -> np.ndarray:
 
 def _as_floats(matrix: Any) -> Rows:
     """A matrix as scikit-learn would read it: float32 stays, all other numbers become float64."""
-    if np.ma.is_masked(matrix):
-        raise ValueError("masked entries would be read as numbers: fill or impute them.")
+    refuse_masked("the matrix", matrix)
     if matrix.dtype.kind not in "biuf":
         raise _wrong_type("the matrix", matrix.dtype, matrix.dtype.kind in "mM")
     dtype = np.dtype(np.float32 if matrix.dtype == np.float32 else np.float64)

@@ -32,8 +32,9 @@ def named(origin: str) -> Iterator[None]:
     """Errors about the data say where these are from."""
     try:
         yield
-    except ValueError as reason:
-        raise ValueError(f"{origin}: {reason}") from None
+    except (ValueError, TypeError) as reason:
+        kind = TypeError if isinstance(reason, TypeError) else ValueError
+        raise kind(f"{origin}: {reason}") from reason
 
 
 class Chunk(NamedTuple):
@@ -86,16 +87,16 @@ class ColumnSelection:
                     "none: which is which cannot be known."
                 )
             # Columns without names are told apart by their order, and labels must not deny it.
-            if labels_of(table) != labels_of(first):
-                labels = [labels_of(each) or "counted from 0" for each in (table, first)]
-                raise ValueError(f"the columns are {labels[0]}, those of the first rows {labels[1]}.")
+            here, there = (labels_of(each) or "counted from 0" for each in (table, first))
+            if here != there:
+                raise ValueError(f"the columns are {here}, those of the first rows {there}.")
             return
         if names is None:
             raise ValueError("the columns have no names, and those of the first rows have.")
         missing = [name for name in wanted if name not in names]
         if missing:
             raise ValueError(f"there is no column {missing[0]!r}; the columns are {listed(names, 8)}.")
-        extra = [] if self.known is None else [name for name in names if name not in self.known]
+        extra = [name for name in names if name not in (self.known or names)]
         if extra:
             raise ValueError(
                 f"column {extra[0]!r} is not in the first rows: name the features with columns=[...]."
@@ -109,15 +110,14 @@ class ColumnSelection:
         table, target, weights = chunk.table[start:stop], self.target, None
         with named(f"{chunk.origin}, rows {chunk.first + start:,} to {chunk.first + stop - 1:,}"):
             self.check(table, first)
-            rows = matrix_of(table, self.features)
             if self.weight is not None:
                 weights = weights_of(as_numpy(column_of(table, self.weight)), stop - start)
             if target is not None:
                 target = column_of(table, target, as_strings=target in self.strings)
-            values = dict(zip(ROLES, (rows, target, weights), strict=True))
+            values = dict(zip(ROLES, (matrix_of(table, self.features), target, weights), strict=True))
             for name in self.kept:
-                as_strings = name in self.strings
-                values[f"column {name!r}"] = column_of(table, name, kept=True, as_strings=as_strings)
+                column = column_of(table, name, kept=True, as_strings=name in self.strings)
+                values[f"column {name!r}"] = column
         return values
 
 
@@ -239,10 +239,7 @@ class Batch:
 
     def check_finite(self) -> None:
         """Refuse missing and infinite entries, and say where the first one is."""
-        entries = (self.rows.data if sparse.issparse(self.rows) else self.rows).ravel()
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = np.vdot(entries, entries)  # any NaN or infinity would be in it: a fast pass
-        if np.isfinite(total) or np.isfinite(entries).all():
+        if np.isfinite(self.rows.data if sparse.issparse(self.rows) else self.rows).all():
             return
         found = sparse.coo_array(self.rows)
         bad = int(np.flatnonzero(~np.isfinite(found.data))[0])

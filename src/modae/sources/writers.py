@@ -1,9 +1,7 @@
 """Tables that grow batch by batch: .npy, .parquet and .csv files, there whole or not at all."""
 
-import csv
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from io import StringIO
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -55,16 +53,13 @@ def npy_writer(file: IO[bytes], name: str) -> Iterator[Write]:
 
 def _side_by_side(columns: Mapping[str, Any], path: str) -> np.ndarray:
     """Columns of numbers as a matrix; text of a CSV that was passed through may be numbers."""
-    arrays = []
-    for name, values in columns.items():
-        try:
-            array = np.asarray(values)
-            arrays.append(array.astype(np.float64) if array.dtype.kind == "O" else array)
-        except (TypeError, ValueError):
-            array = np.array(["strings"])
-        if array.dtype.kind not in "fiubO":
+    arrays = {name: np.asarray(values) for name, values in columns.items()}
+    for name, array in arrays.items():
+        with suppress(TypeError, ValueError):
+            arrays[name] = array.astype(np.float64) if array.dtype.kind == "O" else array
+        if arrays[name].dtype.kind not in "fiub":
             raise ValueError(f"{path} holds numbers only, {name!r} has strings: write .csv or .parquet.")
-    return np.stack(arrays, axis=1)
+    return np.stack(list(arrays.values()), axis=1)
 
 
 def _check_same_type(dtype: np.dtype[Any], first: np.dtype[Any], path: str) -> None:
@@ -110,43 +105,40 @@ def parquet_writer(file: IO[bytes], name: str) -> Iterator[Write]:
             writer.close()
 
 
-def _truths(values: Any) -> Any:
-    """True and False as Python and pandas write them; other values as they are."""
-    is_bool = isinstance(values, np.ndarray) and values.dtype == np.bool_
-    return values.astype(str) if is_bool else values
-
-
 @contextmanager
 def csv_writer(file: Any, name: str) -> Iterator[Write]:
     """Text: quoted where needed, numbers as short as they can be read back exactly."""
     pyarrow, writer = arrow(), arrow("pyarrow.csv")
     started = False
 
-    def as_bytes(table: Any, quoting: str) -> Any:
-        buffer = pyarrow.BufferOutputStream()
-        options = writer.WriteOptions(include_header=False, quoting_style=quoting)
-        writer.write_csv(table, buffer, options)
-        return buffer.getvalue()
+    def append(table: Any, quoting: str = "none") -> None:
+        buffer, plain = pyarrow.BufferOutputStream(), {"include_header": False, "quoting_style": quoting}
+        try:
+            writer.write_csv(table, buffer, writer.WriteOptions(**plain))
+        except pyarrow.ArrowInvalid:  # a comma, a quote or a line break in a string
+            if quoting == "needed":
+                raise
+            append(table, "needed")
+        else:
+            file.write(buffer.getvalue())
 
     def write(columns: Any) -> None:
         nonlocal started
-        table = pyarrow.table({column: _truths(values) for column, values in columns.items()})
+        columns = {  # True and False as Python and pandas write them
+            name: values.astype(str) if getattr(values, "dtype", None) == np.bool_ else values
+            for name, values in columns.items()
+        }
+        table = pyarrow.table(columns)
         nested = [field.name for field in table.schema if pyarrow.types.is_nested(field.type)]
         if nested:
             raise ValueError(
                 f"column {nested[0]!r} has lists or records, which a .csv file cannot hold: write to a "
                 ".parquet file."
             )
-        try:
-            rows = as_bytes(table, "none")
-        except pyarrow.ArrowInvalid:  # a comma, a quote or a line break in a string
-            rows = as_bytes(table, "needed")
         if not started:
             started = True
-            line = StringIO()
-            csv.writer(line, lineterminator="\n").writerow(columns)
-            file.write(line.getvalue().encode())
-        file.write(rows)
+            append(pyarrow.table([[name] for name in columns], names=list(columns)))
+        append(table)
 
     yield write
 

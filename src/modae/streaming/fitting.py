@@ -1,7 +1,6 @@
 """fit_stream: a fit that can be stopped at any moment, and goes on from there."""
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -16,6 +15,7 @@ from modae.files.api import load, save
 from modae.files.rules import Layout, count, each, record, text
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.sources.batches import Batches, open_batches
+from modae.utils.atomic import writable
 from modae.utils.parallel import progress_bar
 from modae.utils.parameters import check_flag, check_non_negative
 
@@ -125,13 +125,7 @@ def fit_stream(
     check_non_negative("every", every)
     check_flag("progress", progress)
     batches = open_batches(source)
-    path = None if checkpoint is None else Path(checkpoint).expanduser()
-    if path is not None and not path.parent.is_dir():  # before any work
-        raise FileNotFoundError(
-            f"checkpoint {path} cannot be written: there is no directory {path.parent}; make it first."
-        )
-    if path is not None and path.exists() and not path.is_file():
-        raise FileExistsError(f"checkpoint {path} cannot be written: it is there, and no regular file.")
+    path = None if checkpoint is None else writable(Path(checkpoint).expanduser())  # before any work
     with progress_bar("Fitting", batches.n_rows, shown=progress) as advance:
         watched = WatchedBatches(batches, advance, path, float(every), bool(estimator.upcast))
         try:
@@ -151,12 +145,7 @@ class WatchedBatches(Batches):
     """
 
     def __init__(
-        self,
-        batches: Batches,
-        advance: Callable[[int], None],
-        path: Path | None,
-        every: float,
-        upcast: bool,
+        self, batches: Batches, advance: Any, path: Path | None, every: float, upcast: bool
     ) -> None:
         vars(self).update(vars(batches))
         self._advance, self._path, self._every = advance, path, every

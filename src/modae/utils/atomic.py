@@ -1,7 +1,5 @@
 """The one way in which modae writes a file: whole, or not at all."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +9,18 @@ from typing import IO, Any, Literal
 
 #: How the name of an unfinished file begins. After a crash such a file may be deleted by hand.
 LITTER_PREFIX = ".modae-"
+
+
+def writable(path: str | os.PathLike[str]) -> Path:
+    """Where a file is or shall be; an error if its directory is not there, or something else is."""
+    target = Path(path).resolve()
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"Cannot write {target}: there is no directory {target.parent}; make it first."
+        )
+    if target.exists() and not target.is_file():
+        raise FileExistsError(f"Cannot write {target}: it exists and is not a regular file.")
+    return target
 
 
 @contextmanager
@@ -56,15 +66,7 @@ def atomic_write(path: str | os.PathLike[str], mode: Literal["wb", "w"] = "wb") 
     ...     path.read_text()
     '1 2 3'
     """
-    if mode not in ("wb", "w"):
-        raise ValueError(f"mode must be 'wb' or 'w', got {mode!r}.")
-    target = Path(path).resolve()
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"Cannot write {target}: there is no directory {target.parent}; make it first."
-        )
-    if target.exists() and not target.is_file():
-        raise FileExistsError(f"Cannot write {target}: it exists and is not a regular file.")
+    target = writable(path)
     old_permissions = target.stat().st_mode & 0o7777 if target.exists() else None
     temporary = target.with_name(f"{LITTER_PREFIX}{token_hex(8)}.tmp")
     encoding, newline = ("utf-8", "\n") if mode == "w" else (None, None)

@@ -1,7 +1,5 @@
 """Packages: optional ones are imported where they are used, and the versions of all can be shown."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re
@@ -106,17 +104,13 @@ def packages() -> dict[str, str]:
         return {}
     named = r"^([\w.-]+)(?:.*extra == ['\"]([\w-]+))?"  # a package, and the extra that it is for
     pairs = re.findall(named, "\n".join(requirements), re.MULTILINE)
-    sizes = Counter(extra for _, extra in pairs)
-    smallest: dict[str, str] = {}  # name -> the extra with it that brings the fewest others
+    sizes, found = Counter(extra for _, extra in pairs), {"modae": __version__}
+    # Of several extras that have a package, that with the fewest others comes first.
     for name, extra in sorted(pairs, key=lambda pair: (pair[1] != "", sizes[pair[1]])):
-        if name != "modae" and extra != "demo":
-            smallest.setdefault(name, extra)
-    return {name: _version_of(name, extra) for name, extra in smallest.items()}
-
-
-def _version_of(name: str, extra: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        wanted = f"modae[{extra}]" if extra else name
-        return f'not installed (pip install "{wanted}")'
+        if name not in found and extra != "demo":
+            try:
+                found[name] = version(name)
+            except PackageNotFoundError:
+                wanted = f"modae[{extra}]" if extra else name
+                found[name] = f'not installed (pip install "{wanted}")'
+    return {name: found[name] for name in found if name != "modae"}

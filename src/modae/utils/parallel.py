@@ -3,23 +3,25 @@
 A progress bar on the terminal counts them, if asked for.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import starmap
-from threading import Lock
+from multiprocessing import current_process
+from shutil import get_terminal_size
+from threading import Lock, current_thread, main_thread
+from time import monotonic
 from typing import Any, TypeVar, cast
 
 from joblib import cpu_count, effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
-from modae.utils.extras import require
-
 Result = TypeVar("Result")
+
+#: Seconds between two lines of progress where there is no terminal.
+LINES_APART = 10.0
 
 #: Tasks of :func:`in_one_thread` in this process, and what lets BLAS go after the last one.
 _COUNTING = Lock()
@@ -94,18 +96,56 @@ def _pools(n_modules: int) -> ThreadpoolController:
 
 
 @contextmanager
-def progress_bar(text: str, total: int | None, *, shown: bool) -> Iterator[Callable[..., None]]:
-    """A function to call after each step, or with a number of steps; it draws a bar if ``shown``.
+def progress_bar(
+    text: str, total: int | None = None, *, shown: bool = True, unit: str = "step", after: float = 0.0
+) -> Iterator[Callable[..., None]]:
+    """A function to call after each step, or with a number of them, and with a total once it is known.
 
-    The bar is on stderr. Where the total is not known, None, it only moves.
+    On a terminal one line of stderr is written over and over, and gone in the end; elsewhere, in a
+    notebook or in a pipe, lines are written now and then. The first ``after`` seconds are silent.
     """
-    if not shown:
-        yield lambda steps=1: None
-        return
-    require("rich", extra="cli", purpose="A progress bar")
-    from rich.console import Console
-    from rich.progress import Progress
+    shown = shown and sys.stderr is not None
+    terminal = shown and sys.stderr.isatty()
+    start, done, latest = monotonic(), 0, 0.0
 
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task(text, total=total)
-        yield lambda steps=1: bar.advance(task, steps)
+    def write(line: str) -> None:
+        width = get_terminal_size().columns - 1
+        print(f"\r{line[:width]:<{width}}\r" if terminal else f"{line}\n", end="", file=sys.stderr)
+
+    def advance(steps: int = 1, expected: int | None = None) -> None:
+        nonlocal total, done, latest
+        total, done, time = expected or total, done + steps, monotonic() - start
+        if shown and time >= max(after, latest + (0.1 if terminal else LINES_APART)):
+            latest = time
+            write(f"{text}: {how_far(done, total, unit, time)}")
+
+    if shown and not after:
+        write(f"{text} ...")
+    try:
+        yield advance
+    finally:
+        if terminal:
+            write("")
+
+
+def on_own_terminal() -> bool:
+    """Whether somebody may be waiting: a terminal, and neither a worker nor a thread of many."""
+    alone = current_thread() is main_thread() and current_process().name == "MainProcess"
+    return alone and sys.stderr is not None and sys.stderr.isatty()
+
+
+def how_far(done: int, total: int | None, unit: str, seconds: float) -> str:
+    """What share of how many steps is done, and the time that is left, or that it took so far.
+
+    Examples
+    --------
+    >>> from modae.utils.parallel import how_far
+    >>> how_far(500, 2000, "row", 4.0), how_far(500, None, "row", 200.0)
+    ('25%, 500 of 2,000 rows, 12 s left', '500 rows, 3 min')
+    """
+    known = f"{done:,} {unit}s"
+    if total and done:
+        known = f"{done / total:.0%}, {done:,} of {total:,} {unit}s"
+        seconds *= total / done - 1.0
+    time = f"{seconds:.0f} s" if seconds < 120.0 else f"{seconds / 60.0:.0f} min"
+    return f"{known}, {time}{' left' if total and done else ''}"

@@ -1,7 +1,5 @@
 """Rules for constructor parameters, and messages that give name, rule and value."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from math import isfinite
 from numbers import Integral, Real

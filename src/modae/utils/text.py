@@ -4,8 +4,6 @@ Numbers are rounded by one rule: halves go away from zero, in decimal, after the
 arithmetic beyond the tenth digit is gone. The page of a report does the same (``assets/numbers.js``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
@@ -59,7 +57,19 @@ def percent(value: float) -> str:
     >>> percent(0.1234), percent(0.05)
     ('12.3%', '5.0%')
     """
-    return f"{float(_rounded(_scaled(value, '%'), 1)) + 0.0:.1f}%"
+    return fixed(value, 1, "%")
+
+
+def fixed(value: float, places: int = 3, unit: str = "") -> str:
+    """A number with so many decimal places, whatever it is.
+
+    Examples
+    --------
+    >>> from modae.utils.text import fixed
+    >>> fixed(0.0625), fixed(-0.0001)
+    ('0.063', '0.000')
+    """
+    return f"{float(_rounded(_scaled(value, unit), places)) + 0.0:.{places}f}{unit}"
 
 
 def _scaled(value: float, unit: str) -> Decimal:
