@@ -8,7 +8,7 @@ import torch
 from scipy import sparse
 
 from deep.parts import DIGITS, X, autoencoder, classifier, regressor
-from modae.deep.model import Scaling, device_of
+from modae.deep.model import Data, Scaling, device_of
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +65,11 @@ def test_sparse_rows_become_dense_one_batch_at_a_time(monkeypatch, method):
 
 def test_batches_visit_every_chosen_row_once_in_the_order_asked_for():
     model = autoencoder(normalize=False, dtype="float64", max_epochs=1).fit(X)._fitted
-    seen = list(model.batches(X, 30, np.arange(200), np.arange(50, 150)[::-1]))
-    assert [len(x) for x, _ in seen] == [30, 30, 30, 10]
-    labels = torch.cat([label for _, label in seen]).numpy()
+    seen = list(model.batches(Data(X, np.arange(200)), 30, np.arange(50, 150)[::-1]))
+    assert [len(x) for x, *_ in seen] == [30, 30, 30, 10]
+    labels = torch.cat([label for _, label, _ in seen]).numpy()
     np.testing.assert_array_equal(labels, np.arange(50, 150)[::-1])
-    np.testing.assert_array_equal(torch.cat([x for x, _ in seen]).numpy(), X[labels])
+    np.testing.assert_array_equal(torch.cat([x for x, *_ in seen]).numpy(), X[labels])
 
 
 def test_the_data_are_not_changed():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Self
 from warnings import warn
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import clone
 from torch.nn import Module
 
 from modae.data.rows import Rows, on_host
@@ -20,6 +21,9 @@ from modae.linear.model import resolved_components
 from modae.linear.modules import ModularTransformer
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count
+
+#: What must be equal for a warm start.
+SIZES = ("n_modules", "n_components")
 
 #: Ranges of columns that differ more than this are taken for different units. Pixels differ less.
 MOST_UNLIKE = 1e3
@@ -167,6 +171,36 @@ class ModularAutoencoder(ModularTransformer, DeepModules):
     reconstruction_error_ = property(lambda self: self._model().terms["members"])
     n_components_ = property(lambda self: self._model().n_components)
 
+    def fit_path(self, X: Any, params: Iterable[dict[str, Any]]) -> list[Self]:
+        """Models with other parameters: each is trained on from the one before, if it has its size.
+
+        Such a warm start takes a fifth of ``max_epochs``, so that a search over ``diversity`` is short.
+        This is how :class:`modae.ModularClassifierCV` tries diversities of deep modules.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        params : iterable of dict
+            What to change in each, such as ``{"diversity": 0.3}``.
+
+        Returns
+        -------
+        models : list of ModularAutoencoder
+            Fitted; this one stays as it is.
+        """
+        models: list[Self] = []
+        for changes in params:
+            model = clone(self).set_params(**changes)
+            last = models[-1] if models else model
+            if last is model or any(getattr(last, name) != getattr(model, name) for name in SIZES):
+                model.fit(X)
+            else:
+                vars(model).update({**vars(last), **vars(model)})
+                until = last.n_epochs_ + max(1, self.max_epochs // 5)
+                model.set_params(early_stopping=False, max_epochs=until).resume(X)
+            models.append(model)
+        return models
+
     def transform(self, X: Any) -> Array:
         """Codes of all modules side by side.
 
@@ -234,7 +268,7 @@ class ModularAutoencoder(ModularTransformer, DeepModules):
         scores : ndarray of shape (n_samples,)
         """
         model, rows = self._model(), rows_of(X, self)
-        return -model.loss(*model.losses(rows))
+        return -model.loss(*model.losses(Data(rows)))
 
     def _task(self, rows: Rows, y: Any, start: TrainedModel | None, classes: Any) -> Task:
         check_count("n_components", self.n_components, optional=True)

@@ -326,7 +326,12 @@ def _check_continues(start: TrainedModel, arguments: dict[str, Any], n_rows: int
             f"X must be the data of fit, which had {start.n_rows} rows, got {n_rows}: new rows go to "
             "partial_fit."
         )
-    known = {"dropout": 0.0, "n_missing": 0, **start.arguments}  # files of earlier versions have none
+    known = {
+        "dropout": 0.0,
+        "n_missing": 0,
+        "periodic": False,
+        **start.arguments,
+    }  # files of earlier versions have none
     for name, value in arguments.items():
         if name not in known or known[name] != value:
             raise ValueError(

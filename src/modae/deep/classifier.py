@@ -12,7 +12,8 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
 
 from modae.data.rows import Rows
-from modae.data.validation import labels_of, rows_of, weights_of
+from modae.data.targets import labels_of
+from modae.data.validation import rows_of, weights_of
 from modae.deep.base import Task
 from modae.deep.loss import AVERAGES
 from modae.deep.model import TrainedModel
@@ -54,13 +55,17 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
         What modules have in common: nothing; all hidden layers, so that they differ only in their top
         layer; or the weights of the hidden layers, whose inputs and outputs each module scales, as in
         BatchEnsemble and TabM.
+    embedding : {None, "periodic"}, default=None
+        What columns become before the first layer: "periodic" adds 7 numbers to each, made of waves with
+        frequencies that are trained. They learn what turns often along a column, such as a checkerboard,
+        and mostly harm elsewhere (see the page on deep modules).
     average : {"probability", "logit"}, default="probability"
         What is averaged over modules, in the loss and in ``predict_proba``: the probabilities, as a vote
         does, or the logits.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, which multiply those of their rows; "balanced" makes all classes count alike.
     optimizer : {"adam", "adamw", "sgd"} or torch.optim.Optimizer class, default="adamw"
-    learning_rate : float, default=2e-3
+    learning_rate : float, default=4e-3
     weight_decay : float, default=3e-4
     max_gradient_norm : float or None, default=1.0
     dropout : float, default=0.1
@@ -202,22 +207,6 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
         probabilities : ndarray of shape (n_modules, n_samples, n_classes)
         """
         return self._logits(X).softmax(dim=-1).numpy()
-
-    def member_spread(self, X: Any) -> Array:
-        """Standard deviation over the modules of the probability of each class.
-
-        It is **not** calibrated, and ``diversity`` moves it up and down as such: compare it between rows
-        of one model only.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        spread : ndarray of shape (n_samples, n_classes)
-        """
-        return self.predict_proba_members(X).std(axis=0)
 
     def uncertainty(self, X: Any) -> Array:
         """Total, aleatoric and epistemic uncertainty: see :meth:`modae.ModularClassifier.uncertainty`.

@@ -42,6 +42,9 @@ class Data(NamedTuple):
         return Data(self.rows[places], targets, weights)
 
 
+#: Rows, targets and weights as tensors.
+Batch = tuple[Tensor, Tensor, Tensor | None]
+
 #: Rows are passed through the network in blocks with about this many outputs.
 NUMBERS_IN_BLOCK = 1 << 22
 
@@ -185,26 +188,23 @@ class TrainedModel:
         """The loss, from its two terms."""
         return members - self.objective["diversity"] * (members - of_mean)
 
-    def batches(
-        self, rows: Rows, size: int, targets: Targets = None, order: Indices | None = None
-    ) -> Iterator[tuple[Tensor, Tensor]]:
-        """Rows with their targets, scaled and on the device; rows that overflow are refused.
+    def batches(self, data: Data, size: int, order: Indices | None = None) -> Iterator[Batch]:
+        """Rows with targets and weights, scaled and on the device; rows that overflow are refused.
 
         Parameters
         ----------
-        rows : array or sparse matrix of shape (n, D)
+        data : Data
         size : int
             Number of rows in a batch.
-        targets : ndarray, optional
-            See :data:`Targets`.
         order : ndarray of int, optional
             The rows to take; by default all as they come.
 
         Yields
         ------
         x, target : Tensor
+        weight : Tensor or None
         """
-        device = self.torch_device
+        (rows, targets, weights), device = data, self.torch_device
         for start in range(0, rows.shape[0] if order is None else len(order), size):
             part = slice(start, start + size)
             index = part if order is None else order[part]
@@ -222,24 +222,13 @@ class TrainedModel:
                 if self.target_scaling is not None:
                     chosen = self.target_scaling.apply(chosen, self.dtype)
                 target = torch.as_tensor(np.ascontiguousarray(chosen), device=device)
-            yield x, target
-
-    def weighted_batches(
-        self, data: Data, size: int, order: Indices
-    ) -> Iterator[tuple[Tensor, Tensor, Tensor | None]]:
-        """Batches with the weights of their rows, if there are any."""
-        cuts = (order[start : start + size] for start in range(0, len(order), size))
-        for cut, (x, target) in zip(
-            cuts, self.batches(data.rows, size, data.targets, order), strict=True
-        ):
-            weight = None if data.weights is None else torch.as_tensor(data.weights[cut]).to(x)
-            yield x, target, weight
+            yield x, target, None if weights is None else torch.as_tensor(weights[index]).to(x)
 
     def outputs(self, rows: Rows, part: str = "forward") -> Array:
         """What each module says of the rows, (M, n, ...), in their precision; "encoder" gives codes."""
         run = getattr(self.network, part)
         with torch.no_grad(), self.seeded():
-            outputs = [run(x) for x, _ in self.batches(rows, self._rows_in_block())]
+            outputs = [run(x) for x, *_ in self.batches(Data(rows), self._rows_in_block())]
         return torch.cat(outputs, dim=1).cpu().numpy().astype(rows.dtype, copy=False)
 
     def decode(self, codes: Array) -> Array:
@@ -254,11 +243,7 @@ class TrainedModel:
         return decoded
 
     def losses(
-        self,
-        rows: Rows,
-        targets: Targets = None,
-        order: Indices | None = None,
-        network: nn.Module | None = None,
+        self, data: Data, order: Indices | None = None, network: nn.Module | None = None
     ) -> Array:
         """Mean loss of the modules and loss of their mean for each row, (2, n), in units of the data.
 
@@ -267,7 +252,7 @@ class TrainedModel:
         blocks, network = [], network or self.network
         options = {**self.objective, "reduction": "none", "return_terms": True}
         with torch.no_grad(), self.seeded():
-            for x, target in self.batches(rows, self._rows_in_block(), targets, order):
+            for x, target, _ in self.batches(data, self._rows_in_block(), order):
                 terms = modular_loss(network(x), target, **options)
                 blocks.append(torch.stack([terms.members, terms.of_mean]).cpu().numpy())
         return self.unit * np.concatenate(blocks, axis=1).astype(np.float64)
@@ -276,7 +261,7 @@ class TrainedModel:
         self, data: Data, order: Indices | None = None, network: nn.Module | None = None
     ) -> tuple[float, float]:
         """Weighted means over rows of :meth:`losses`."""
-        losses, weights = self.losses(data.rows, data.targets, order, network), data.weights
+        losses, weights = self.losses(data, order, network), data.weights
         chosen = weights if weights is None or order is None else weights[order]
         members, of_mean = np.average(losses, axis=1, weights=chosen)
         return float(members), float(of_mean)

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from modae.deep.copies import Copies, Factory, OneForAll
-from modae.deep.layers import AdapterLayer, MemberLayer
+from modae.deep.layers import AdapterLayer, Dropout, MemberLayer, PeriodicEmbedding
 from modae.deep.loss import check_name
 from modae.utils.parameters import check_choice, check_count
 
@@ -26,6 +26,9 @@ Activation = str | Callable[[], nn.Module]
 
 #: What the modules of a network for regression or classification have in common.
 BODIES = ("separate", "shared", "adapters")
+
+#: What columns become before the first layer.
+EMBEDDINGS = (None, "periodic")
 
 #: Names and what they stand for, with torch's default settings.
 ACTIVATIONS: dict[str, type[nn.Module]] = {
@@ -100,10 +103,8 @@ class ModularAutoencoderNetwork(nn.Module):
         if (encoder is None) != (decoder is None):
             raise ValueError("encoder and decoder must be given both, or none of them.")
         hidden = checked_sizes(hidden_layer_sizes) if encoder is None else ()
-        widths, settings = (
-            [n_features, *hidden, n_components],
-            (activation, n_modules, equal_start, dropout),
-        )
+        widths = [n_features, *hidden, n_components]
+        settings = activation, n_modules, equal_start, dropout
         self.encoder = build_members("encoder", encoder, widths, *settings)
         self.decoder = build_members("decoder", decoder, widths[::-1], *settings)
 
@@ -139,6 +140,8 @@ class ModularRegressionNetwork(nn.Module):
         :class:`modae.deep.copies.Copies`, and :class:`modae.deep.copies.OneForAll` for a shared body.
     n_missing : int, default=0
         Columns after the features which say what is missing.
+    embedding : {None, "periodic"}, default=None
+        What columns pass through first: :class:`modae.deep.layers.PeriodicEmbedding`.
 
     Examples
     --------
@@ -161,16 +164,21 @@ class ModularRegressionNetwork(nn.Module):
         dropout: float = 0.0,
         module: Factory | None = None,
         n_missing: int = 0,
+        embedding: str | None = None,
     ) -> None:
         super().__init__()
         check_choice("body", body, BODIES)
+        check_choice("embedding", embedding, EMBEDDINGS)
         hidden = checked_sizes(hidden_layer_sizes) if module is None else ()
         widths = [n_features + n_missing, *hidden, n_outputs]
         n_shared = len(hidden) if body == "shared" else 0
         self.body = nn.Sequential()  # without layers it returns what it is given
+        if embedding is not None:
+            self.body.append(PeriodicEmbedding(widths[0]))
+            widths[0] *= PeriodicEmbedding.width
         for pair in pairwise(widths[: n_shared + 1]):
             self.body.extend([nn.Linear(*pair), make_activation(activation)])
-            self.body.extend([nn.Dropout(dropout)] if dropout else [])
+            self.body.extend([Dropout(dropout)] if dropout else [])
         settings = activation, n_modules, equal_start, dropout, body
         self.members = build_members("module", module, widths[n_shared:], *settings)
 
@@ -229,7 +237,7 @@ def build_members(
         else:
             layers.append(MemberLayer(n_modules, *pair, equal_start))
         layers.append(make_activation(activation))
-        layers += [nn.Dropout(dropout)] if dropout else []
+        layers += [Dropout(dropout)] if dropout else []
     make_activation(activation)  # a wrong one is refused also where no hidden layer needs it
     return nn.Sequential(*layers, MemberLayer(n_modules, widths[-2], widths[-1], equal_start))
 

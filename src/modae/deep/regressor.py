@@ -9,7 +9,8 @@ from typing import Any, Self
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from modae.data.rows import Rows
-from modae.data.validation import rows_of, targets_of
+from modae.data.targets import targets_of
+from modae.data.validation import rows_of
 from modae.deep.base import Task
 from modae.deep.model import TrainedModel
 from modae.deep.supervised import SupervisedModules
@@ -48,11 +49,15 @@ class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModule
         What modules have in common: nothing; all hidden layers, so that they differ only in their top
         layer; or the weights of the hidden layers, whose inputs and outputs each module scales, as in
         BatchEnsemble and TabM.
+    embedding : {None, "periodic"}, default=None
+        What columns become before the first layer: "periodic" adds 7 numbers to each, made of waves with
+        frequencies that are trained. They learn what turns often along a column, such as a checkerboard,
+        and mostly harm elsewhere (see the page on deep modules).
     loss : {"squared_error", "huber"}, default="squared_error"
         "huber" is half the squared error up to an error of 1 (of ``target_scale_`` in units of y), and
         linear beyond.
     optimizer : {"adam", "adamw", "sgd"} or torch.optim.Optimizer class, default="adamw"
-    learning_rate : float, default=2e-3
+    learning_rate : float, default=4e-3
     weight_decay : float, default=3e-4
     max_gradient_norm : float or None, default=1.0
     dropout : float, default=0.1
@@ -169,23 +174,6 @@ class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModule
         assert model.target_scaling is not None
         members = model.target_scaling.undo(model.outputs(rows), rows.dtype)
         return members[..., 0] if model.flat else members
-
-    def member_spread(self, X: Any) -> Array:
-        """Standard deviation over the modules of their predictions.
-
-        It is **not** calibrated: it is no interval that holds the truth with some probability.
-        ``diversity`` moves it up and down as such, so compare it between rows of one model only. For
-        intervals that hold, see ``calibrate`` of :class:`modae.ModularRegressor`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        spread : ndarray of the shape of ``predict``
-        """
-        return self.predict_members(X).std(axis=0)
 
     def _task(self, rows: Rows, y: Any, start: TrainedModel | None, classes: Any) -> Task:
         check_choice("loss", self.loss, ("squared_error", "huber"))

@@ -28,8 +28,9 @@ class SupervisedModules(DeepModules):
     _: KW_ONLY
     module: Callable[..., Module] | None = None
     body: str = "adapters"
+    embedding: str | None = None
     optimizer: str | type[Optimizer] = "adamw"
-    learning_rate: float = 2e-3
+    learning_rate: float = 4e-3
     weight_decay: float = 3e-4
     max_gradient_norm: float | None = 1.0
     dropout: float = 0.1
@@ -98,7 +99,8 @@ class SupervisedModules(DeepModules):
         super().__setstate__(state)
 
     def _arguments(self, n_outputs: int) -> dict[str, Any]:
-        return {"n_outputs": n_outputs, "body": self.body, "module": self.module}
+        names = "body", "module", "embedding"
+        return {"n_outputs": n_outputs, **{name: getattr(self, name) for name in names}}
 
     def _scalings(self, data: Data) -> tuple[Scaling, Scaling | None]:
         """One scale for each column: units of columns, and of targets, need not compare."""

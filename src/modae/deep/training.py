@@ -16,15 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from modae.deep.loss import LossTerms, check_name
-from modae.deep.model import (
-    ORDER,
-    SPLIT,
-    Data,
-    TrainedModel,
-    TrainingState,
-    to_arrays,
-    to_tensors,
-)
+from modae.deep.model import ORDER, SPLIT, Data, TrainedModel, TrainingState, to_arrays, to_tensors
 from modae.deep.shortcut import network_terms
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_non_negative
@@ -34,6 +26,9 @@ FEWEST_ROWS = 40
 
 #: A loss this many times that of the first epoch, and still growing, will not come back.
 GROWTH_LIMIT = 1e3
+
+#: Bytes, just below the largest that glibc's threshold follows, 32 MiB.
+LARGE_BLOCK = 31 << 20
 
 OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
@@ -93,6 +88,8 @@ def train(
     validate = judges is not None
     batch_size = len(chosen) if options.batch_size == "all" else int(options.batch_size)
     limit = None if options.max_gradient_norm is None else float(options.max_gradient_norm)
+    # Freed at once: after that, glibc keeps what later steps free, instead of fetching pages for each.
+    torch.empty(LARGE_BLOCK, dtype=torch.uint8)
     network = model.new_network(state.weights)
     optimizer = make_optimizer(options, network, state)
     forward = torch.compile(network) if options.compile else network
@@ -106,7 +103,7 @@ def train(
         order = np.random.default_rng([state.seed, ORDER, state.epoch]).permutation(chosen)
         with model.seeded(state.epoch):
             network.train()
-            batches = model.weighted_batches(data, batch_size, order)
+            batches = model.batches(data, batch_size, order)
             loss, members, of_mean = train_epoch(model, forward, optimizer, batches, limit)
             record = {"loss": loss, "members": members, "of_mean": of_mean}
             record |= {"diversity": members - of_mean, "learning_rate": rate}
@@ -160,7 +157,7 @@ def train_epoch(
     model: TrainedModel,
     network: Any,
     optimizer: torch.optim.Optimizer,
-    batches: Iterable[tuple[Tensor, Tensor, Tensor | None]],
+    batches: Iterable[Any],
     limit: float | None,
 ) -> Array:
     """A step for each batch; the loss and its two terms, means over the rows."""
