@@ -107,8 +107,12 @@ class Page:
 
     def summaries(self, index):
         """What they must be."""
-        found = [chart["summary"] for chart in self.charts]
-        return [each if isinstance(each, str) else each[index] for each in found]
+        return [
+            chart["summary"]
+            if isinstance(chart["summary"], str)
+            else chart["summary"][0 if chart.get("fixed") else index]
+            for chart in self.charts
+        ]
 
     def open_details(self):
         """All tables of numbers."""
@@ -174,7 +178,7 @@ class Page:
         self.see_all()
         return self.run(
             "return [...document.querySelectorAll('figure')].map((figure) =>"
-            " [...figure.querySelectorAll('.panel svg, td img')]"
+            " [...figure.querySelectorAll('.panel > .plot > svg, .above, td img, li img')]"
             ".map((node) => node.src ?? node.innerHTML).join())"
         )
 

@@ -41,6 +41,13 @@ def diabetes(file):
     build(model, X, y, diversities=STOPS).save(file)
 
 
+def new_rows(file):
+    """Images that the model was not fitted to."""
+    X, y = load_digits(return_X_y=True)
+    model = ModularClassifier(LinearModularAutoencoder(6, 4, 0.7, random_state=0)).fit(X[:400], y[:400])
+    build(model, X[400:900], y[400:900], diversities=STOPS, rows="new", rivals=False).save(file)
+
+
 def features(file):
     """Modules alone, without labels."""
     X = load_digits().data[:400]
@@ -59,6 +66,7 @@ PAGES = [
     ("digits", digits),
     ("wine", wine),
     ("diabetes", diabetes),
+    ("new_rows", new_rows),
     ("features", features),
     ("reproduction", reproduction),
 ]

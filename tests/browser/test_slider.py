@@ -16,7 +16,9 @@ MOVING = [name for name, _ in PAGES if name != "single"]
 def differs(chart, last):
     """Whether a chart must look different at the first and the last diversity."""
     if chart["kind"] in {"curves", "map"}:
-        return True
+        return "x" not in chart
+    if chart.get("fixed"):
+        return False
     values = {"bars": "values", "matrix": "values", "images": "images", "scatter": "y"}
     if chart["kind"] == "densities":
         return any(panel["curves"][0] != panel["curves"][last] for panel in chart["panels"])

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.colors import same_color
 from sklearn.datasets import load_iris
 
-from modae import ModularClassifierCV
+from modae import ModularClassifierCV, ModularRegressorCV
 from modae.display import DiversityPathDisplay
 
 CURVES = {
@@ -182,3 +182,14 @@ def test_a_search_without_modules_has_no_curve():
     search.cv_results_["params"] = [{"family": "linear"}] * 4
     with pytest.raises(ValueError, match="search has tried no modules"):
         DiversityPathDisplay.from_estimator(search)
+
+
+def test_a_search_for_numbers_is_named_for_what_it_shows_and_not_in_percent():
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((60, 4))
+    search = ModularRegressorCV(
+        estimator=None, diversities=[0.3, 0.8], cv=2, n_modules=3, n_components=2
+    )
+    display = DiversityPathDisplay.from_estimator(search.fit(rows, rows[:, 0]))
+    assert display.ax_.get_ylabel() == "1 \N{MINUS SIGN} R²"
+    assert "%" not in display.ax_.yaxis.get_major_formatter()(0.25, 0)

@@ -11,7 +11,7 @@ HOSTILE = "</script><b>x & y</b> <img src=x onerror=alert(1)> ${title} %{x}"
 """A name that would do harm, or vanish, wherever it were read as anything but text."""
 
 N = len(DIVERSITIES)
-MODULES = [f"module {number}" for number in range(1, 7)]
+MODULES = [f"module {number}" for number in range(6)]
 FEATURES = [
     "mean radius",
     "mean texture",
@@ -143,7 +143,7 @@ def densities(classes=("setosa", "versicolor", "virginica")):
 
     panels = [
         {
-            "title": f"module {panel + 1}",
+            "title": f"module {panel}, feature 2",
             "grid": per_diversity(lambda d: grid),
             "curves": per_diversity(lambda d, panel=panel: bumps(d, panel)),
         }
@@ -176,7 +176,7 @@ def images():
         "kind": "images",
         "title": "What each module remembers of a row",
         "summary": at_each("Reconstructions by four modules and their mean"),
-        "columns": ["original", "module 1", "module 2", "module 3", "module 4", "mean"],
+        "columns": ["original", "module 0", "module 1", "module 2", "module 3", "mean"],
         "rows": ["7", "8", "9"],
         "images": drawn,
         "invert": True,
@@ -195,7 +195,60 @@ def scatter():
         "x": np.round(x, 1).tolist(),
         "y": per_diversity(lambda d: 150 + (x - 150) * (0.5 + 0.4 * d) + 20 * (1.3 - d) * noise),
         "range": [-20.0, 320.0],
-        "diagonal": True,
+        "diagonal": "equal",
+    }
+
+
+def calibration():
+    """Lines against an axis of their own: the slider does not move them."""
+    return {
+        "kind": "curves",
+        "title": "Calibration",
+        "summary": "The mean probability is 81.0%, and 84.2% of the predictions are right.",
+        "unit": "%",
+        "x": [0.25, 0.45, 0.75, 0.95],
+        "x_label": "probability of the predicted class",
+        "y_label": "right predictions",
+        "x_range": [0.0, 1.0],
+        "y_range": [0.0, 1.0],
+        "lines": [
+            {
+                "name": "right predictions",
+                "values": [0.3, 0.55, 0.8, 0.99],
+                "error": [0.1, 0.06, 0.03, 0.004],
+            }
+        ],
+        "levels": [],
+        "counts": [20, 60, 200, 1200],
+        "diagonal": "probabilities that are right",
+    }
+
+
+def cards():
+    digits = load_digits()
+    chosen = [5, 8, 15, 27]
+    results = ["wrong", "right", "right", "wrong"]
+    said = [[str(k), result, "5", "9", "40.0%"] for k, result in zip(chosen, results, strict=True)]
+    return {
+        "kind": "cards",
+        "title": "Rows",
+        "summary": "4 of 1,797 rows, the least certain first. 2 of their predictions are wrong.",
+        "columns": ["row", "result", "true class", "predicted class", "probability"],
+        "rows": said,
+        "class_column": 1,
+        "images": [encoded(digits.images[k], 0.0, 16.0) for k in chosen],
+        "invert": True,
+    }
+
+
+def rivals():
+    """Bars that are the same at every diversity."""
+    return bars(["SVM", "this model", "random forest"]) | {
+        "title": "Error of each method",
+        "summary": "Time of one fit: SVM 0.1 s, this model 0.2 s, random forest 0.9 s.",
+        "values": [[0.021, 0.034, 0.05]],
+        "range": [0.0, 0.06],
+        "fixed": True,
     }
 
 
@@ -234,8 +287,11 @@ def digits_study():
     return study(
         "Digits",
         section("errors", "How diversity changes the error", curves(), loss_curves()),
+        section("rivals", "Comparison with other methods", rivals()),
+        section("trust", "Can the probabilities be trusted?", calibration(), confusion()),
+        section("uncertain", "Least certain rows", cards()),
         section("axes", "Which axes the modules share", path_map()),
-        section("modules", "How alike the modules are", matrix(), bars(), confusion()),
+        section("modules", "How alike the modules are", matrix(), bars(), matrix(aim="diagonal")),
         section("classes", "What the modules see", densities()),
         section("pictures", "What the modules remember", images()),
     )
@@ -244,11 +300,12 @@ def digits_study():
 def confusion():
     names = [str(digit) for digit in range(10)]
     changes = {
-        "title": "Votes",
-        "x_label": "vote",
-        "y_label": "truth",
+        "title": "True and predicted class",
+        "x_label": "predicted class",
+        "y_label": "true class",
         "aim": "diagonal",
         "show_values": True,
+        "said": True,
     }
     return matrix(names, names, unit="%", **changes)
 
@@ -313,6 +370,8 @@ def facts(**changes):
 
 def at_one_diversity(value, n=N):
     """The same facts with only the first diversity: lists of length n keep their first entry."""
+    if isinstance(value, dict) and value.get("kind") == "cards":
+        return value
     if isinstance(value, dict):
         return {
             key: each[:1]

@@ -19,6 +19,7 @@ from modae import (
     NearestNeighborClassifier,
     report,
 )
+from modae.report import errors as errors_module
 from modae.utils.text import percent
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
@@ -127,7 +128,7 @@ def test_other_methods_are_judged_on_the_same_folds(task, wine, wine_model, sect
         few = {"linear": make_pipeline(StandardScaler(), Ridge()), "mean": DummyRegressor()}
         y = X["alcohol"].to_numpy()
         model = ModularRegressor(LinearModularAutoencoder(3, 2, random_state=0)).fit(X, y)
-    monkeypatch.setattr("modae.report.errors.rivals", lambda X, y, classify: few)
+    monkeypatch.setattr("modae.report.errors.rivals", lambda X, y, classify, member: few)
     facts = report.build(model, X, y, diversities=[0.0]).facts
     found = section_of(facts, "rivals")
     (chart,) = found["charts"]
@@ -136,9 +137,22 @@ def test_other_methods_are_judged_on_the_same_folds(task, wine, wine_model, sect
     assert found["text"].startswith(facts["verdict"])
     assert "linear" in facts["verdict"]
     assert facts["summary"][0] == facts["verdict"]
-    assert chart["values"][0] == chart["values"][1] == sorted(chart["values"][0])
+    (errors,) = chart["values"]  # whatever the diversity
+    assert errors == sorted(errors, reverse=task == "regression")  # R2, the best first
     if task == "classification":
         place = facts["start"]
         errors = section_of(facts, "errors")["charts"][0]["lines"][0]["values"]
         ours = chart["values"][0][chart["names"].index("this model")]
         assert ours == pytest.approx(errors[place], abs=1e-4)
+
+
+def test_the_same_member_on_all_columns_is_a_rival_too(wine, wine_model, section_of, monkeypatch):
+    kept, as_good = "member on columns", "one PCA with 13 components"  # of 13 columns
+    whole = errors_module.rivals
+    monkeypatch.setattr(
+        errors_module, "rivals", lambda *data, **options: {kept: whole(*data, **options)[kept]}
+    )
+    facts = report.build(wine_model, *wine, diversities=[0.0]).facts
+    (chart,) = section_of(facts, "rivals")["charts"]
+    levels = {each["name"]: each["value"] for each in section_of(facts, "errors")["charts"][0]["levels"]}
+    assert chart["values"][0][chart["names"].index(kept)] == pytest.approx(levels[as_good], abs=1e-5)

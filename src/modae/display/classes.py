@@ -1,7 +1,5 @@
 """A colour for each class: densities along features of modules, and regions of a classifier."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -222,10 +220,8 @@ class DecisionRegionDisplay:
         check_consistent_length(self.X, self.y)
         unknown = np.setdiff1d(self.y, self.classes)
         if len(unknown):
-            raise ValueError(
-                f"y must have only classes that the estimator knows, {self.classes.tolist()}, got "
-                f"{unknown.tolist()} too."
-            )
+            known = self.classes.tolist()
+            raise ValueError(f"y must have only classes in {known}, got {unknown.tolist()} too.")
 
     @classmethod
     def from_estimator(
@@ -294,10 +290,10 @@ class DecisionRegionDisplay:
         look = {"alpha": style.BAND_OPACITY, "edgecolors": "none", "rasterized": True, "zorder": 0}
         self.boundary.plot(plot_method="pcolormesh", ax=ax, **scale, **look)
         self.surface_ = self.boundary.surface_
-        self.points_ = []
-        dots: dict[str, Any] = {"s": 18, "edgecolor": "white", "linewidth": 0.5}
-        for name, colour in zip(self.classes, colours, strict=True):
-            points = ax.scatter(*self.X[self.y == name].T, color=colour, label=str(name), **dots)
-            self.points_.append(points)
+        dots = {"s": 18, "edgecolor": "white", "linewidth": 0.5}
+        self.points_ = [
+            ax.scatter(*self.X[self.y == name].T, color=colour, label=str(name), **dots)
+            for name, colour in zip(self.classes, colours, strict=True)
+        ]
         self.legend_ = style.class_legend(ax)
         return self

@@ -1,25 +1,23 @@
 """Pictures against diversity: errors of an ensemble, and which modules look at which component."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import cycle
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 import modae.display.style as style
 from modae.ensembles.parts import take_apart
-from modae.utils.arrays import Array
 from modae.utils.parameters import check_count
 from modae.utils.text import format_number
 
 #: Baselines are all grey: the dashes tell them apart.
 _DASHES = ("--", ":", "-.")
 
-_BAND: dict[str, Any] = {"alpha": style.BAND_OPACITY, "linewidth": 0}
+_BAND = {"alpha": style.BAND_OPACITY, "linewidth": 0}
 
 #: Smaller shares are round-off, and left white.
 _NOBODY = 1e-6
@@ -73,6 +71,8 @@ class DiversityPathDisplay:
     >>> [line.get_label() for line in drawn.lines_]
     ['ensemble', 'mean of its members', 'random forest']
     """
+
+    measure = "error", "%"  # and its unit
 
     def __init__(
         self,
@@ -146,10 +146,10 @@ class DiversityPathDisplay:
         check_is_fitted(search)
         results, place = search.cv_results_, search.best_index_
         params, ranks = results["params"], results["rank_test_score"]
-        if "diversity" not in params[place]:  # a learner on X itself was chosen: the best one on modules
-            on_modules = [i for i, each in enumerate(params) if "diversity" in each]
-            if not on_modules:
-                raise ValueError("search has tried no modules, so it has no errors against diversity.")
+        on_modules = [i for i, each in enumerate(params) if "diversity" in each]
+        if not on_modules:
+            raise ValueError("search has tried no modules, so it has no errors against diversity.")
+        if place not in on_modules:  # a learner on X itself was chosen: the best one on modules
             place = min(on_modules, key=ranks.__getitem__)
         wanted = {name: value for name, value in params[place].items() if name != "diversity"}
         for name, asked in (("n_modules", n_modules), ("n_components", n_components)):
@@ -169,6 +169,8 @@ class DiversityPathDisplay:
             baseline=baseline,
             chosen=search.best_params_["diversity"] if shown[search.best_index_] else None,
         )
+        if isinstance(search, RegressorMixin):
+            display.measure = "1 \N{MINUS SIGN} R²", ""
         return display.plot(ax)
 
     def plot(self, ax: style.Axes | None = None) -> Self:
@@ -202,11 +204,11 @@ class DiversityPathDisplay:
         if self.chosen is not None:
             error = self.ensemble_error[self.diversities == self.chosen][:1]
             label = f"chosen diversity: {format_number(self.chosen, digits=3)}"
-            look: dict[str, Any] = {"color": style.BLUE, "markersize": 8, "markeredgecolor": "white"}
+            look = {"color": style.BLUE, "markersize": 8, "markeredgecolor": "white"}
             (self.mark_,) = ax.plot([self.chosen], error, "o", label=label, **look)
-        ax.set(xlabel="diversity", ylabel="error")
+        ax.set(xlabel="diversity", ylabel=self.measure[0])
         ax.set_ylim(bottom=0.0)
-        ax.yaxis.set_major_formatter(lambda value, _: format_number(value, "%"))
+        ax.yaxis.set_major_formatter(lambda value, _: format_number(value, self.measure[1]))
         ax.legend(frameon=False, fontsize="small")
         style.open_frame(ax)
         return self
@@ -272,12 +274,7 @@ class AllocationDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        diversities: Iterable[float] | None = None,
-        n_shown: int = 30,
-        ax: Any = None,
+        cls, estimator: Any, *, diversities: Any = None, n_shown: int = 30, ax: Any = None
     ) -> Self:
         """Draw the path of a fitted autoencoder.
 
@@ -325,15 +322,14 @@ class AllocationDisplay:
 
         check_count("n_shown", n_shown)
         n_shown = min(n_shown, len(self.eigenvalues))
-        options: dict[str, Any] = {"sharey": True, "gridspec_kw": {"width_ratios": (1, 3)}}
-        self.axes_ = style.axes_grid(ax, (1, 2), size=(6.4, 3.6), **options).ravel()
+        widths = {"width_ratios": (1, 3)}
+        self.axes_ = style.axes_grid(ax, (1, 2), (6.4, 3.6), sharey=True, gridspec_kw=widths).ravel()
         left, right = self.axes_
         self.figure_ = left.figure
         # A logarithmic scale has no place for 0.
         variances = np.where(self.eigenvalues > 0.0, self.eigenvalues, np.nan)[:n_shown]
         components = np.arange(1, n_shown + 1)
-        dots: dict[str, Any] = {"color": style.BLUE, "markersize": 3, "linewidth": 1}
-        (self.spectrum_,) = left.plot(variances, components, "o-", **dots)
+        (self.spectrum_,) = left.plot(variances, components, "o-", color=style.BLUE, ms=3, lw=1)
         if np.isfinite(variances).any():
             # Two numbers on the narrow axis: powers of ten overlap there, or none lies between them.
             left.set_xscale("log")
@@ -345,19 +341,15 @@ class AllocationDisplay:
         locator = MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True)
         ticks = np.asarray(locator.tick_values(0, n_shown))
         left.set_yticks(np.maximum(ticks[ticks <= n_shown], 1))  # 1 and round numbers
-        edges = _edges(self.diversities), np.arange(n_shown + 1) + 0.5
+        # Borders are half-way between neighbours; those beyond the ends are as far as the next ones.
+        x = self.diversities
+        x = np.pad(x, 1, "reflect", reflect_type="odd") if len(x) > 1 else x + np.array([-0.1, 0.0, 0.1])
+        edges = (x[1:] + x[:-1]) / 2.0, np.arange(n_shown + 1) + 0.5
         shares = np.ma.masked_less(self.shares[:, :n_shown].T, _NOBODY)
-        look: dict[str, Any] = {"cmap": "viridis_r", "vmin": 0.0, "vmax": 1.0, "rasterized": True}
+        look = {"cmap": "viridis_r", "vmin": 0.0, "vmax": 1.0, "rasterized": True}
         self.mesh_ = right.pcolormesh(*edges, shares, **look)
         right.set(xlabel="diversity")
         self.colorbar_ = self.figure_.colorbar(self.mesh_, ax=right, label="share of the modules")
         for axes in self.axes_:
             axes.set_ylim(n_shown + 0.5, 0.5)
         return self
-
-
-def _edges(centres: Array) -> Array:
-    """Borders between cells around the given centres, half a step beyond the first and the last."""
-    steps = np.diff(centres) if len(centres) > 1 else np.array([0.1])
-    inner = centres[:-1] + np.diff(centres) / 2
-    return np.concatenate([[centres[0] - steps[0] / 2], inner, [centres[-1] + steps[-1] / 2]])

@@ -1,7 +1,5 @@
 """ReconstructionDisplay: images, and what each module makes of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import isqrt
 from typing import Any, Self

@@ -1,8 +1,6 @@
 """What all displays share: how they look, and where they draw."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -10,9 +8,8 @@ from modae.utils.arrays import Array
 from modae.utils.extras import require
 from modae.utils.parameters import check_count
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes as Axes
-    from matplotlib.legend import Legend
+#: One of matplotlib's, which is imported only when something is drawn.
+Axes: TypeAlias = Any
 
 #: Petroff's ten colours, found so that deficient colour vision still tells them apart.
 PALETTE = (
@@ -96,10 +93,10 @@ def class_colours(n_classes: int) -> list[Any]:
     return list(pyplot().get_cmap("viridis")(np.linspace(0.0, 1.0, n_classes)))
 
 
-def class_legend(ax: Axes) -> Legend:
+def class_legend(ax: Axes) -> Any:
     """Names of the classes to the right of the axes, where they hide no data; six in a column."""
     n_columns = -(-len(ax.get_legend_handles_labels()[1]) // 6)
-    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "ncols": n_columns}
+    place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "ncols": n_columns}
     return ax.legend(title="class", frameon=False, fontsize="small", **place)
 
 

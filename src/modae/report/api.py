@@ -14,7 +14,8 @@ from sklearn.base import BaseEstimator
 
 from modae.ensembles.families import AllColumns
 from modae.metrics import redundancy
-from modae.report.charts import Section
+from modae.report.certainty import Answers, least_certain_section, trust_section
+from modae.report.charts import Section, words
 from modae.report.errors import (
     BAGGING,
     PathErrors,
@@ -34,16 +35,11 @@ from modae.report.features import (
     reconstruction_section,
     resolved_shape,
 )
-from modae.report.page import render, require_plotly
+from modae.report.page import render
 from modae.report.subject import Subject
 from modae.utils.atomic import atomic_write
 from modae.utils.parameters import check_choice, check_count, check_flag
 from modae.utils.text import bounded_loss, counted, format_number, percent
-
-PROOFS = {
-    "attained": "no modules of this size can be better",
-    "undecided": "whether better modules exist is not decided",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +159,6 @@ def build(
     """
     from modae import __version__
 
-    require_plotly()
     check_count("n_samples", n_samples, minimum=3)
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a string or None, got {title!r}.")
@@ -173,14 +168,17 @@ def build(
     )
     shape = resolved_shape(image_shape, subject)
     check_flag("rivals", rivals)
-    trials = run_trials(subject, n_jobs, random_state)
-    found, verdict = sections(subject, trials, shape, n_jobs), ""
+    ensemble, own = subject.parts.ensemble, None
+    if rows == "new" and ensemble is not None:
+        own = Answers.of(ensemble, subject.rows, ensemble.predict(subject.rows))
+    trials = run_trials(subject, n_jobs, random_state, own)
+    found, verdict = sections(subject, trials, shape, n_jobs, own), ""
     if trials is not None and rivals:
         beside, verdict = rivals_section(subject, n_jobs, random_state)
         found.insert(1, beside)
     task = {"features": "features without labels"}.get(subject.parts.task, subject.parts.task)
-    errors = "" if trials is None else "Errors come from cross-validation on these rows. "
-    path = "" if len(subject.diversities) == 1 else ", and from its diversity path"
+    shown = "modules" if len(subject.diversities) == 1 else "path"
+    notes = ["made", shown] if trials is None else ["made", "errors", shown]
     return Report(
         {
             "title": "Report on a modular model" if title is None else title,
@@ -190,30 +188,40 @@ def build(
             "numbers": summary_numbers(subject, trials, rows == "new"),
             "diversities": subject.diversities,
             "start": subject.start,
-            "live": live_text(subject, trials),
+            "live": live_text(subject, trials, words()["live"][rows]),
             "overview": [],
             "studies": [{"name": "", "text": "", "sections": found}],
-            "footer": [
-                f"Made by modae {__version__}. Everything is in this file: nothing is loaded from "
-                "elsewhere.",
-                f"{errors}Pictures of modules come from the model as it was fitted{path}.",
-            ],
+            "footer": [words()["footer"][name].format(version=__version__) for name in notes],
         }
     )
 
 
 def sections(
-    subject: Subject, trials: PathErrors | None, shape: tuple[int, int] | None, n_jobs: int | None
+    subject: Subject,
+    trials: PathErrors | None,
+    shape: tuple[int, int] | None,
+    n_jobs: int | None,
+    own: Answers | None = None,
 ) -> list[Section]:
-    """All sections that this model and these data have, most important first."""
-    found = [
-        None if trials is None else error_section(subject, trials),
+    """All sections that this model and these data have, most important first.
+
+    ``own`` is what the model says of rows that are new to it.
+    """
+    found: list[Section | None] = []
+    answers = own if trials is None else trials.answers
+    whose = words()["whose"]["training" if own is None else "new"]
+    if trials is not None:
+        found += [error_section(subject, trials), prediction_section(trials, whose)]
+        if trials.classify and answers is not None:
+            found.append(trust_section(answers, trials.labels, whose))
+    if answers is not None:
+        found.append(least_certain_section(subject, answers, shape, whose))
+    found += [
         allocation_section(subject),
         reconstruction_section(subject, shape),
         None if isinstance(subject.parts.extractor, AllColumns) else explained_section(subject, shape),
-        None if subject.n_modules == 1 else likeness_section(subject, n_jobs),
+        likeness_section(subject, n_jobs),
         density_section(subject),
-        None if trials is None else prediction_section(trials),
         loss_section(subject),
     ]
     return [each for each in found if each is not None]
@@ -229,8 +237,8 @@ def summary_text(subject: Subject, trials: PathErrors | None, is_new: bool = Fal
     model += f" ({type(extractor).__name__})."
     if ensemble is not None:
         members = " or ".join(sorted({type(member).__name__ for member in ensemble.estimators_}))
-        end = "they vote" if classify else "their mean is the answer"
-        model += f" On the features of each a {members} is trained, and {end}."
+        end = "they vote" if classify else "the mean of their predictions is the answer"
+        model += f" A {members} is trained on the features of each module, and {end}."
         if isinstance(extractor, AllColumns):
             model = f"One {members} on all columns: no modules."
     data = f"Data: {counted(subject.n_rows, 'row')} with {counted(len(subject.names), 'column')}"
@@ -244,24 +252,9 @@ def summary_text(subject: Subject, trials: PathErrors | None, is_new: bool = Fal
     if trials is None:
         return [*sentences, f"{why_no_trials(subject)}, so this page says nothing about errors."]
     both, alone = trials.texts_at(subject.start)
-    itself = trials.text(trials.error_of_model)
-    if classify:
-        errors = f"The vote is wrong on {both} of the rows, one member alone on {alone}"
-        itself = f"is wrong on {itself} of"
-    else:
-        errors = f"The ensemble is off by {both} (root mean square), one member alone by {alone}"
-        itself = f"is off by {itself} on"
-    if is_new:
-        return [
-            *sentences,
-            f"This model {itself} these rows, which it was not fitted to. {errors}, cross-validated: "
-            "models like this one, fitted to other rows of this table.",
-        ]
-    return [
-        *sentences,
-        f"{errors}, cross-validated: models like this one, fitted to other rows of this table. The "
-        f"model itself {itself} these rows, which says little if it was fitted to them.",
-    ]
+    errors = {"both": both, "alone": alone, "itself": trials.text(trials.error_of_model)}
+    said = words()["vote" if classify else "mean"]["new" if is_new else "training"]
+    return [*sentences, said.format(**errors)]
 
 
 def summary_numbers(
@@ -270,14 +263,11 @@ def summary_numbers(
     """Three numbers: errors against the baselines, or what modules keep and share; the certificate."""
     extractor, numbers = subject.parts.extractor, []
     if trials is not None and is_new:
-        label = "error of this model on these new rows"
-        text = (
-            f"Models like it, fitted to other rows of this table: {trials.texts_at(subject.start)[0]}."
-        )
+        label, text = "error of this model on these new rows", "It was not fitted to them."
         numbers.append((trials.text(trials.error_of_model), label, text))
     if trials is not None:
         own = trials.ensemble[subject.start]
-        label = "error of the vote" if trials.classify else "root mean square error"
+        label = f"cross-validated {'error' if trials.classify else 'root mean square error'}"
         member = "classifier" if trials.classify else "regressor"
         means = {name: trials.text(each.mean()) for name, each in trials.baselines.items()}
         gains = {name: _gain(each - own, trials) for name, each in trials.baselines.items()}
@@ -286,9 +276,10 @@ def summary_numbers(
             for name in means
             if name != BAGGING
         ]
+        against[:0] = ["Of models like this one, fitted to parts of these rows."] * is_new
         numbers.append((trials.text(own.mean()), label, " ".join(against)))
         if BAGGING in means:
-            text = f"As many modules, each a PCA of other rows: {gains[BAGGING]}."
+            text = f"As many modules, each a PCA of a random draw of the rows: {gains[BAGGING]}."
             numbers.append((means[BAGGING], f"error of {BAGGING}", text))
     elif hasattr(extractor, "explained_variance_ratio_of_mean_"):
         text = f"One module on average: {percent(np.mean(extractor.explained_variance_ratio_))}."
@@ -300,13 +291,13 @@ def summary_numbers(
         numbers.append((value, "of the variance kept by all modules", text))
     if trials is None and subject.n_modules > 1 and subject.n_shown > 3:
         alike, _ = redundancy(extractor, subject.rows, n_samples=400, random_state=0)
-        text = "1 if all modules say the same; lower if they differ."
+        text = "1 if all modules carry the same information; lower if they differ."
         numbers.append((format_number(alike, digits=2), "distance correlation of two modules", text))
     if hasattr(extractor, "attainment_"):
         loss, bound = bounded_loss(extractor)
         attained = extractor.attainment_ == "attained"
         gap = 0.0 if attained else max(float(extractor.optimality_gap_), 0.0)
-        text = f"loss {loss}, lower bound {bound}: {PROOFS[extractor.attainment_]}."
+        text = f"loss {loss}, lower bound {bound}: {words()['proofs'][extractor.attainment_]}"
         numbers.append((format_number(gap, "%", digits=2), "gap to the best possible loss", text))
     return [dict(zip(("value", "label", "text"), each, strict=True)) for each in numbers]
 
@@ -325,7 +316,7 @@ def _gain(values: Any, trials: PathErrors) -> str:
     return f"this model is {size} {better} (± {spread})"
 
 
-def live_text(subject: Subject, trials: PathErrors | None, start: str = "this model") -> list[str]:
+def live_text(subject: Subject, trials: PathErrors | None, start: str) -> list[str]:
     """One sentence for each diversity, beside the slider; ``start`` says what the first one is."""
     sentences = []
     for place, (diversity, model) in enumerate(zip(subject.diversities, subject.models, strict=True)):

@@ -6,7 +6,10 @@ A chart says in ``summary`` what it shows, in a sentence for each diversity: its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,24 @@ Named = dict[str, tuple[Any, Any]]
 def section(name: str, title: str, text: str, charts: Sequence[Chart]) -> Section:
     """Charts that belong together, under a heading and a few sentences."""
     return {"id": name, "title": title, "text": text, "charts": [_plain(chart) for chart in charts]}
+
+
+def worded(name: str, charts: Sequence[Chart], also: Iterable[str] = (), **values: Any) -> Section:
+    """A section with the words of ``words.toml``: ``also`` names further sentences of its text."""
+    found = words()[name]
+    text = " ".join(found[each].format(**values) for each in ("text", *also))
+    return section(found.get("id", name), found["title"], text, charts)
+
+
+@cache
+def words() -> dict[str, dict[str, str]]:
+    """The sentences of the page that do not come from numbers alone."""
+    return tomllib.loads(asset("words.toml"))
+
+
+def asset(name: str) -> str:
+    """The text of a file of the folder ``assets``."""
+    return files("modae.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _plain(value: Any) -> Any:
@@ -43,11 +64,12 @@ def chart(kind: str, title: str, **content: Any) -> Chart:
 
 
 def curves(title: str, lines: Named, levels: Named | None = None, **content: Any) -> Chart:
-    """Lines against diversity; the slider moves a marker along them.
+    """Lines against diversity, and the slider moves a marker along them; or against ``x``.
 
     Lines and levels, which do not depend on diversity, are dicts from a name to the mean and one
     standard error to each side, or None. Content is ``y_label``, ``unit``, ``summary``, and as wanted
-    ``y_range`` (from below to above) and ``mark`` (the place of the diversity to mark).
+    ``y_range`` (from below to above) and ``mark`` (the place of the diversity to mark). Lines against
+    ``x``, in the same unit, have an ``x_label`` and an ``x_range`` too.
     """
     drawn = [{"name": name, "values": mean, "error": error} for name, (mean, error) in lines.items()]
     others = levels or {}
@@ -68,5 +90,5 @@ def matrix(title: str, rows: list[str], columns: list[str], values: Any, **conte
 
 
 def module_names(count: int) -> list[str]:
-    """Modules are counted from 1, as people do."""
-    return [f"module {number}" for number in range(1, count + 1)]
+    """Modules are counted from 0, as in the names of their features: ``module0_0``."""
+    return [f"module {number}" for number in range(count)]

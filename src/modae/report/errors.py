@@ -20,10 +20,11 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
 from modae.data.validation import take_rows
-from modae.ensembles.base import SIZES
+from modae.ensembles.composition import SIZES
 from modae.linear.bagging import BaggingAutoencoder
 from modae.metrics.comparison import compare, rivals
-from modae.report.charts import Section, bars, chart, curves, matrix, section
+from modae.report.certainty import Answers
+from modae.report.charts import Section, bars, chart, curves, matrix, worded
 from modae.report.subject import Subject, most_frequent
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
@@ -53,8 +54,8 @@ class PathErrors:
     ensemble, individual : ndarray of shape (n_diversities, n_folds)
         Error of the ensemble, and mean error of its members.
     baselines : dict of str to ndarray of shape (n_folds,)
-    predictions : ndarray of shape (n_diversities, n_rows)
-        Of the ensemble, for each row when it was not trained on it.
+    predictions : ndarray of shape (n_diversities, n_rows), or (1, n_rows)
+        Of the ensemble, for each row when it was not trained on it; of the model itself for new rows.
     labels : ndarray of shape (n_rows,)
     classify : bool
         Errors are shares of wrong rows; else roots of mean squares, in the unit of the target.
@@ -62,6 +63,8 @@ class PathErrors:
         Of the fitted model itself on all these rows, which it may have been fitted to, if measured.
     frozen : bool
         Whether the modules were used as they are, and not fitted again.
+    answers : Answers or None
+        For each row, at the diversity of the model, when it was not trained on it.
     """
 
     ensemble: Array
@@ -72,6 +75,7 @@ class PathErrors:
     classify: bool
     error_of_model: float = np.nan
     frozen: bool = False
+    answers: Answers | None = None
 
     def text(self, error: float) -> str:
         """An error as people read it: percent of the rows, or a number in the unit of the target."""
@@ -104,8 +108,10 @@ def why_no_trials(subject: Subject) -> str:
     return ""
 
 
-def run_trials(subject: Subject, n_jobs: int | None, seed: int) -> PathErrors | None:
-    """Cross-validate; None where that cannot be done."""
+def run_trials(
+    subject: Subject, n_jobs: int | None, seed: int, own: Answers | None = None
+) -> PathErrors | None:
+    """Cross-validate; None where that cannot be done. ``own`` is what the model says of new rows."""
     parts, labels = subject.parts, subject.labels
     if parts.ensemble is None or labels is None or why_no_trials(subject):
         return None
@@ -119,38 +125,42 @@ def run_trials(subject: Subject, n_jobs: int | None, seed: int) -> PathErrors | 
         losses = answers != truth if classify else (answers - truth) ** 2
         return losses.mean(axis=-1) if classify else np.sqrt(losses.mean(axis=-1))
 
-    def trial(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, Array, list[float]]:
-        """Answers (diversities, rows), errors (diversities, 1 + M), and errors of the baselines."""
+    def trial(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, Array, list[float], Any]:
+        """Predictions (diversities, rows), errors (diversities, 1 + M), those of baselines, answers."""
         before, y, truth = clone(front), labels[train], labels[test]
         seen = before.fit_transform(take_rows(subject.raw, train), y)
         unseen = before.transform(take_rows(subject.raw, test))
         modules = [clone(extractor).fit(seen, y)]
         if hasattr(modules[0], "path"):
             modules = [modules[0].with_diversity(value) for value in subject.diversities]
-        answers = []
-        for each in modules:
+        told, answers = [], None
+        for place, each in enumerate(modules):
             model = clone(ensemble).set_params(extractor=FrozenEstimator(each)).fit(seen, y)
-            answers.append(np.vstack([model.predict(unseen)[None], model.predict_members(unseen)]))
+            told.append(np.vstack([model.predict(unseen)[None], model.predict_members(unseen)]))
+            if place == subject.start and own is None:
+                answers = Answers.of(model, unseen, told[-1][0])
         others = [clone(model).fit(seen, y).predict(unseen) for model in baselines.values()]
-        every = np.array(answers)
-        return every[:, 0], errors(every, truth), [float(errors(each, truth)) for each in others]
+        every, rest = np.array(told), [float(errors(each, truth)) for each in others]
+        return every[:, 0], errors(every, truth), rest, answers
 
     with catch_warnings():
         filterwarnings("ignore", "All modules are equal")  # at diversity 0: the page shows it
         filterwarnings("ignore", "invalid value encountered", RuntimeWarning)  # PCA of constant columns
         found = run_parallel(trial, folds, n_jobs)
-    answers, both, others = (list(each) for each in zip(*found, strict=True))
+    told, both, others, answers = (list(each) for each in zip(*found, strict=True))
     order = np.argsort(np.concatenate([test for _, test in folds]))
     by_fold = np.stack(both, axis=-1)
+    itself = parts.ensemble.predict(subject.rows) if own is None else own.predicted
     return PathErrors(
         ensemble=by_fold[:, 0],
         individual=by_fold[:, 1:].mean(axis=1),
         baselines=dict(zip(baselines, np.transpose(others), strict=True)),
-        predictions=np.concatenate(answers, axis=1)[:, order],
+        predictions=np.concatenate(told, axis=1)[:, order] if own is None else itself[None],
         labels=labels,
         classify=classify,
-        error_of_model=float(errors(parts.ensemble.predict(subject.rows), labels)),
+        error_of_model=float(errors(itself, labels)),
         frozen=isinstance(extractor, FrozenEstimator),
+        answers=Answers.joined(answers, order) if own is None else own,
     )
 
 
@@ -177,9 +187,11 @@ def _unfitted(parts: Any) -> tuple[Any, Any, Any]:
             extractor.set_params(random_state=0)
         if "diversity" in params:
             extractor.set_params(diversity=parts.diversity)
-    # Modules have their sizes already; intervals and calibrated probabilities are not asked for.
-    dropped = {*SIZES, "calibrate", "calibration", "n_jobs"} & set(parts.ensemble.get_params(deep=False))
-    ensemble = clone(parts.ensemble).set_params(**dict.fromkeys(dropped))
+    # Modules have their sizes already, probabilities their temperature; intervals are not asked for.
+    params = dict.fromkeys({*SIZES, "calibrate", "n_jobs"} & set(parts.ensemble.get_params(deep=False)))
+    if hasattr(parts.ensemble, "temperature_"):
+        params["calibration"] = parts.ensemble.temperature_
+    ensemble = clone(parts.ensemble).set_params(**params)
     return make_pipeline("passthrough", *steps), extractor, ensemble
 
 
@@ -200,18 +212,9 @@ def _baselines(subject: Subject, ensemble: Any, n_fitted: int) -> dict[str, Any]
 
 def error_section(subject: Subject, trials: PathErrors) -> Section:
     """Error of the ensemble, its members and the baselines: against diversity if there is a path."""
-    what = "share of wrong rows" if trials.classify else "root mean square error"
-    label, unit = ("error", "%") if trials.classify else (what, "")
-    look: dict[str, Any] = {"y_label": label, "unit": unit}
-    text = (
-        f"Each line is a mean over {trials.ensemble.shape[1]} folds of cross-validation: the model was "
-        "fitted again without the rows that it is judged on. Bands are one standard error to each side. "
-        "Members alone get worse as they differ more; their "
-        f"{'vote' if trials.classify else 'mean'} can get better, up to a point. (If the diversity was "
-        "chosen on these rows, its error is optimistic.)"
-    )
-    if trials.frozen:
-        text += " The modules are frozen: they were not fitted again, and may have seen all rows."
+    what = "share of wrong predictions" if trials.classify else "root mean square error"
+    look: dict[str, Any] = {"y_label": what, "unit": "%" if trials.classify else ""}
+    said: dict[str, Any] = {"folds": trials.ensemble.shape[1], "also": ["frozen"] * trials.frozen}
     levels = {name: mean_and_error(each) for name, each in trials.baselines.items()}
     others = [f"{name} {trials.text(mean)}" for name, (mean, _) in levels.items()]
     summary = []
@@ -223,13 +226,17 @@ def error_section(subject: Subject, trials: PathErrors) -> Section:
     ensemble, individual = mean_and_error(trials.ensemble), mean_and_error(trials.individual)
     if len(subject.diversities) > 1:
         lines = {"the ensemble": ensemble, "one member, on average": individual}
-        charts = [curves(what.capitalize(), lines, levels, mark=subject.start, summary=summary, **look)]
-        return section("errors", "Error against diversity", text, charts)
+        # Members alone may be so bad that nothing else could be seen.
+        most = [ensemble[0].max(), individual[0][subject.start], *(mean for mean, _ in levels.values())]
+        look |= {"y_range": [0.0, 1.2 * max(most) or 1.0], "mark": subject.start}
+        said["also"] += ["above"] * bool(individual[0].max() > look["y_range"][1])
+        drawn = curves("Cross-validated error", lines, levels, summary=summary, **look)
+        return worded("errors", [drawn], together="vote" if trials.classify else "mean", **said)
     means = {"the ensemble": ensemble[0][0], "one member": individual[0][0]}
     means |= {name: mean for name, (mean, _) in levels.items()}
     summary = [", ".join(f"{name} {trials.text(mean)}" for name, mean in means.items())]
-    columns = bars(what.capitalize(), list(means), [list(means.values())], summary=summary, **look)
-    return section("errors", "Errors", text, [columns])
+    columns = bars("Cross-validated error", list(means), [list(means.values())], summary=summary, **look)
+    return worded("errors_of_one", [columns], **said)
 
 
 def rivals_section(subject: Subject, n_jobs: int | None, seed: int) -> tuple[Section, str]:
@@ -237,56 +244,44 @@ def rivals_section(subject: Subject, n_jobs: int | None, seed: int) -> tuple[Sec
     front, extractor, ensemble = _unfitted(subject.parts)
     classify = subject.parts.task == "classification"
     models = {THIS: make_pipeline(front, ensemble.set_params(extractor=extractor))}
-    for name, model in rivals(subject.rows, subject.labels, classify=classify).items():
+    member = clone(subject.parts.ensemble.estimators_[0])
+    for name, model in rivals(subject.rows, subject.labels, classify=classify, member=member).items():
         models[name] = make_pipeline(clone(front), model)
     folds = _folds(subject.labels, classify, seed)
     with catch_warnings(action="ignore"):  # rare classes in the folds of a search, and the like
         table = compare(models, subject.raw, subject.labels, cv=folds, n_jobs=n_jobs)
-    names, what = list(table["name"]), "share of wrong rows" if classify else "1 - R2"
-    verdict = table.verdict(THIS)
-    text = (
-        f"{verdict} Every method was trained on the same folds and judged on the same rows, so that the "
-        "difference of two is known better than each error. Forests have 300 trees; the SVM was tuned."
-    )
+    names, verdict = list(table["name"]), table.verdict(THIS)
+    what, unit, column = ("share of wrong answers", "%", "error") if classify else ("R²", "", "score")
     times = ", ".join(f"{n} {t:.1f} s" for n, t in zip(names, table["fit_time"], strict=True))
-    summary = [f"{verdict} Time of one fit: {times}."] * len(subject.diversities)
-    values = [table["error"]] * len(subject.diversities)
-    chart = bars(what.capitalize(), names, values, y_label=what, unit="%", summary=summary)
-    return section("rivals", "Beside other methods", text, [chart]), verdict
+    look = {"y_label": what, "unit": unit, "summary": f"Time of one fit: {times}.", "fixed": True}
+    drawn = bars("Each method, cross-validated", names, [table[column]], **look)
+    return worded("rivals", [drawn], verdict=verdict), verdict
 
 
-def prediction_section(trials: PathErrors) -> Section:
+def prediction_section(trials: PathErrors, whose: str) -> Section:
     """Predicted against true: a confusion matrix, or points around the diagonal."""
-    return _confusion(trials) if trials.classify else _scatter(trials)
+    return _confusion(trials, whose) if trials.classify else _scatter(trials, whose)
 
 
-def _confusion(trials: PathErrors) -> Section:
+def _confusion(trials: PathErrors, whose: str) -> Section:
     true = trials.labels
-    classes, shown = np.unique(true), most_frequent(true, MOST_CLASSES)
+    # The model may know classes that no row has.
+    classes, shown = np.unique([true, *trials.predictions]), most_frequent(true, MOST_CLASSES)
     names, places = [str(label) for label in shown], np.searchsorted(classes, shown)
     tables = np.array([confusion_matrix(true, each, labels=classes) for each in trials.predictions])
-    shares = (tables / tables.sum(axis=2, keepdims=True))[:, places][:, :, places]
-    text = (
-        "Rows of the table are the true classes, columns what the ensemble says, as a share of the row. "
-        "A perfect ensemble has all of it on the diagonal."
-    )
-    if len(shown) < len(classes):
-        text += (
-            f" The {len(shown)} most frequent of {len(classes)} classes are shown; answers outside "
-            "them are not in the table."
-        )
+    shares = (tables / np.maximum(tables.sum(axis=2, keepdims=True), 1))[:, places][:, :, places]
     mistakes = [_most_frequent_mistakes(each, classes) for each in tables]
-    axes = {"x_label": "answer of the ensemble", "y_label": "true class", "aim": "diagonal"}
-    look = {"unit": "%", "square": True, "show_values": True}
-    table = matrix("True class against answer", names, names, shares, summary=mistakes, **axes, **look)
+    axes = {"x_label": "predicted class", "y_label": "true class", "aim": "diagonal"}
+    look: dict[str, Any] = {"unit": "%", "fixed": len(shares) == 1, "said": True}
+    cells = {"square": True, "show_values": True, "summary": mistakes}
+    table = matrix("True and predicted class", names, names, shares, **axes, **look, **cells)
     wrong = 1.0 - np.diagonal(shares, axis1=1, axis2=2)
-    hardest = [
-        f"Hardest of these classes: {names[each.argmax()]}, {percent(each.max())} wrong."
-        for each in wrong
-    ]
-    axes = {"x_label": "true class", "y_label": "wrong rows of the class"}
-    by_class = bars("Error of each class", names, wrong, unit="%", summary=hardest, **axes)
-    return section("predictions", "What is taken for what", text, [table, by_class])
+    worst = [f"Worst class: {names[each.argmax()]}, {percent(each.max())} wrong." for each in wrong]
+    axes = {"x_label": "true class", "y_label": "wrong predictions"}
+    by_class = bars("Error by class", names, wrong, summary=worst, **axes, **look)
+    counts = {"shown": len(shown), "all": len(classes)}
+    also = ["some"] * (len(shown) < len(classes))
+    return worded("confusion", [table, by_class], also, whose=whose, **counts)
 
 
 def _most_frequent_mistakes(table: np.ndarray, classes: np.ndarray) -> str:
@@ -297,22 +292,20 @@ def _most_frequent_mistakes(table: np.ndarray, classes: np.ndarray) -> str:
         row, column = np.unravel_index(place, wrong.shape)
         if wrong[row, column]:
             count = counted(int(wrong[row, column]), "row")
-            texts.append(f"{classes[row]} taken for {classes[column]} ({count})")
+            texts.append(f"{classes[row]} predicted as {classes[column]} ({count})")
     return f"Most frequent mistakes: {', '.join(texts)}." if texts else "There are no mistakes."
 
 
-def _scatter(trials: PathErrors) -> Section:
+def _scatter(trials: PathErrors, whose: str) -> Section:
     n_rows = len(trials.labels)
     points = np.linspace(0, n_rows - 1, min(MOST_POINTS, n_rows)).astype(int)
     true, predicted = trials.labels[points].astype(float), trials.predictions[:, points]
     losses = np.mean((trials.predictions - trials.labels) ** 2, axis=1)
     explained = 1.0 - losses / (np.var(trials.labels) or 1.0)
-    summary = [f"Explained share of the variance: {format_number(e, digits=2)}." for e in explained]
-    axes: dict[str, Any] = {"x_label": "true value", "y_label": "prediction", "diagonal": True}
+    summary = [f"R² is {format_number(each, digits=2)}." for each in explained]
+    axes: dict[str, Any] = {"x_label": "true value", "y_label": "predicted value", "diagonal": "equal"}
     axes["range"] = [min(true.min(), predicted.min()), max(true.max(), predicted.max())]
-    title = "True value against prediction"
-    scatter = chart("scatter", title, x=true, y=predicted, summary=summary, **axes)
-    text = "Each point is a row that the model was not trained on. On the diagonal it is right."
-    if len(points) < n_rows:
-        text += f" {len(points)} of {n_rows:,} rows are shown."
-    return section("predictions", "Predictions", text, [scatter])
+    axes |= {"fixed": len(predicted) == 1, "said": True}
+    scatter = chart("scatter", "True and predicted values", x=true, y=predicted, summary=summary, **axes)
+    also, counts = ["some"] * (len(points) < n_rows), {"shown": len(points), "all": f"{n_rows:,}"}
+    return worded("scatter", [scatter], also, whose=whose, **counts)

@@ -14,7 +14,7 @@ from modae.display.classes import feature_densities
 from modae.display.reconstruction import image_sides
 from modae.ensembles.members import module_features
 from modae.metrics import distance_correlation_matrix
-from modae.report.charts import Section, bars, chart, curves, matrix, module_names, section
+from modae.report.charts import Section, bars, chart, curves, matrix, module_names, worded
 from modae.report.subject import Subject, most_frequent
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
@@ -109,14 +109,15 @@ def reconstruction_section(subject: Subject, shape: tuple[int, int] | None) -> S
         summary.append(f"The mean of all modules misses {share} of their variation.")
     names = ["original", "mean of all", *module_names(min(subject.n_modules, MOST_MODULES))]
     content = {"columns": names, "rows": captions, "images": pictures, "summary": summary}
-    # Bright strokes on a black ground are drawn as ink on paper.
-    invert = bool(np.median(originals) <= low + 0.25 * (high - low))
+    invert = is_bright_on_dark(originals)
     table = chart("images", "Images and their reconstructions", invert=invert, **content)
-    text = (
-        "The first column is the image itself, the second the mean of all modules, the others what "
-        "single modules make of it from their few features. They see parts; their mean joins them."
-    )
-    return section("reconstructions", "Images as the modules see them", text, [table])
+    return worded("reconstructions", [table])
+
+
+def is_bright_on_dark(images: Array) -> bool:
+    """Whether most pixels are nearly black: bright strokes, which are drawn as ink on paper."""
+    low, high = images.min(), images.max()
+    return bool(np.median(images) <= low + 0.25 * (high - low))
 
 
 def encoded(image: np.ndarray, low: float, high: float) -> str:
@@ -149,20 +150,16 @@ def allocation_section(subject: Subject) -> Section | None:
     table = shares[:, : min(max(used, 2), MOST_COMPONENTS)]
     names = [str(number) for number in range(1, table.shape[1] + 1)]
     summary = [
-        f"{np.sum(each > NOBODY)} principal components are looked at by some module, "
+        f"{np.sum(each > NOBODY)} principal components are used by some module, "
         f"{np.sum(each > 1 - NOBODY)} of them by all modules."
         for each in shares
     ]
-    text = (
-        "Principal components are the directions in which the data vary most, the first most of all. At "
-        "diversity 0 all modules look at the same few; with diversity they spread over more of them."
-    )
     look: dict[str, Any] = {"unit": "%", "range": [0.0, 1.0], "summary": summary}
-    axes = {"x_label": "principal component", "y_label": "modules that look at it"}
+    axes = {"x_label": "principal component", "y_label": "modules that use it"}
     every = chart("map", "At every diversity", rows=names, values=table.T, reverse=True, **look)
     every["y_label"] = axes["x_label"]
     charts = [every, bars("At this diversity", names, table, **axes, **look)]
-    return section("allocation", "Which share of the modules looks at which component", text, charts)
+    return worded("allocation", charts)
 
 
 def loss_section(subject: Subject) -> Section | None:
@@ -180,12 +177,7 @@ def loss_section(subject: Subject) -> Section | None:
     lines = {"the mean of all modules": (mean, None), "one module, on average": (alone, None)}
     axis: dict[str, Any] = {"y_label": "share of the variance lost", "y_range": [0.0, 1.05 * top]}
     lost = curves("Variance that is lost", lines, unit="%", mark=subject.start, summary=summary, **axis)
-    text = (
-        "Each module reconstructs the data from its few features. With diversity a single module loses "
-        "more, and may overshoot (more than 100%), while the mean of all loses less: together they see "
-        "more. What lies above the frame is in the numbers."
-    )
-    return section("loss", "What the modules keep of the data", text, [lost])
+    return worded("loss", [lost])
 
 
 def explained_columns(subject: Subject) -> Array:
@@ -211,10 +203,9 @@ def explained_section(subject: Subject, shape: tuple[int, int] | None) -> Sectio
     """What each module looks at: columns by name, or an image of the pixels."""
     every = explained_columns(subject)
     shares = every[:, :MOST_MODULES]
-    n_modules, names, title = shares.shape[1], subject.names, "What each module looks at"
-    text = "How much of the variation of each {} can be read from the features of a module: {}"
-    if every.shape[1] > MOST_MODULES:
-        text += f" The first {MOST_MODULES} of {every.shape[1]} modules are shown."
+    columns, names = module_names(shares.shape[1]), subject.names
+    also = ["modules"] * (every.shape[1] > MOST_MODULES)
+    words = {"first": MOST_MODULES, "every": every.shape[1]}
 
     def strongest(module: int, explained: Array) -> str:
         best = np.argsort(-explained, kind="stable")[:3]
@@ -222,74 +213,47 @@ def explained_section(subject: Subject, shape: tuple[int, int] | None) -> Sectio
         return f"module {module}: {', '.join(known)}"
 
     summary = [
-        f"Strongest columns. {'; '.join(strongest(*each) for each in enumerate(at, start=1))}."
+        f"Best explained columns. {'; '.join(strongest(*each) for each in enumerate(at))}."
         for at in shares
     ]
     if shape is not None:
-        text = text.format("pixel", "white is all of it, black is nothing.")
-        content = {
-            "columns": module_names(n_modules),
-            "rows": ["share"],
-            "images": [[[encoded(each.reshape(shape), 0.0, 1.0) for each in at]] for at in shares],
-        }
-        pixels = chart("images", "Share of each pixel", invert=False, summary=summary, **content)
-        return section("columns", title, text, [pixels])
-    text = text.format("column", "100% is all of it, 0% is nothing.")
+        images = [[[encoded(each.reshape(shape), 0.0, 1.0) for each in at]] for at in shares]
+        content = {"columns": columns, "rows": ["share"], "images": images, "summary": summary}
+        pixels = chart("images", "Share of the variance of each pixel", invert=False, **content)
+        return worded("pixels", [pixels], also, **words)
     # All columns, or those in which modules or diversities differ most; best explained first.
     own = shares[subject.start]
     chosen = np.argsort(-shares.std(axis=(0, 1)) - own.std(axis=0), kind="stable")[:MOST_COLUMNS]
     chosen = chosen[np.argsort(-own[:, chosen].mean(axis=0), kind="stable")]
-    if len(chosen) < len(names):
-        text += (
-            f" The {len(chosen)} columns that differ most between modules or diversities are shown, of "
-            f"{len(names):,}."
-        )
+    also += ["some"] * (len(chosen) < len(names))
     values = shares[:, :, chosen].transpose(0, 2, 1)
     rows, look = [names[place] for place in chosen], {"unit": "%", "show_values": True}
-    columns = module_names(n_modules)
-    table = matrix("Share of each column", rows, columns, values, summary=summary, **look)
-    return section("columns", title, text, [table])
+    title = "Share of the variance of each column"
+    table = matrix(title, rows, columns, values, summary=summary, **look)
+    return worded("columns", [table], also, shown=len(chosen), all=f"{len(names):,}", **words)
 
 
 def likeness_section(subject: Subject, n_jobs: int | None) -> Section | None:
-    """Mean distance correlations against diversity, and those of all pairs at one diversity."""
+    """Mean distance correlations against diversity."""
     rows, dense = subject.take(subject.first(LIKENESS_ROWS))
-    if len(dense) < 3:
+    if len(dense) < 3 or subject.n_modules == 1 or len(subject.models) == 1:
         return None
 
     def correlations(model: object) -> Array:
         return distance_correlation_matrix([dense, *module_features(model, rows)])
 
     every = np.array(run_parallel(correlations, [(model,) for model in subject.models], n_jobs))
-    with_data, pairs = every[:, 0, 1:], every[:, 1:, 1:]
-    n_modules = pairs.shape[1]
-    two_modules = pairs[:, *np.triu_indices(n_modules, k=1)]
-    names = module_names(n_modules)
+    two_modules = every[:, 1:, 1:][:, *np.triu_indices(subject.n_modules, k=1)]
+    means = [each.mean(axis=1) for each in (two_modules, every[:, 0, 1:])]
     summary = [
-        f"Distance correlations of two modules lie between {format_number(each.min(), digits=2)} and "
-        f"{format_number(each.max(), digits=2)}."
-        if len(each)
-        else "There is one module only."
-        for each in two_modules
+        f"At diversity {diversity:g}: {format_number(two, digits=2)} between two modules, "
+        f"{format_number(one, digits=2)} between a module and the data."
+        for diversity, two, one in zip(subject.diversities, *means, strict=True)
     ]
-    look = {"square": True, "show_values": n_modules <= 12}
-    charts = [matrix("Pairs of modules", names, names, pairs, summary=summary, **look)]
-    if n_modules > 1 and len(subject.models) > 1:
-        means = [each.mean(axis=1) for each in (two_modules, with_data)]
-        summary = [
-            f"At diversity {diversity:g}: {format_number(two, digits=2)} between two modules, "
-            f"{format_number(one, digits=2)} between a module and the data."
-            for diversity, two, one in zip(subject.diversities, *means, strict=True)
-        ]
-        lines = {"two modules": (means[0], None), "one module and the data": (means[1], None)}
-        axis: dict[str, Any] = {"y_label": "distance correlation", "y_range": [0.0, 1.02]}
-        charts.insert(0, curves("On average", lines, mark=subject.start, summary=summary, **axis))
-    text = (
-        "Distance correlation is 1 for features that say the same and near 0 for features that have "
-        "nothing to do with each other (for few rows it stays above 0). Modules that are less alike "
-        f"make different mistakes. Measured on {len(dense)} rows."
-    )
-    return section("likeness", "How alike the modules are", text, charts)
+    lines = {"two modules": (means[0], None), "one module and the data": (means[1], None)}
+    axis: dict[str, Any] = {"y_label": "distance correlation", "y_range": [0.0, 1.02]}
+    alike = curves("Mean distance correlation", lines, mark=subject.start, summary=summary, **axis)
+    return worded("likeness", [alike], rows=len(dense))
 
 
 def density_section(subject: Subject) -> Section | None:
@@ -304,7 +268,7 @@ def density_section(subject: Subject) -> Section | None:
         for model in subject.models
     ]
     shown = _separating_feature(stacks[subject.start], labels)
-    names = [f"{name}, feature {shown + 1}" for name in module_names(len(stacks[0]))]
+    names = [f"{name}, feature {shown}" for name in module_names(len(stacks[0]))]
     panels: list[dict[str, Any]] = [{"title": name, "grid": [], "curves": []} for name in names]
     summary = []
     for diversity, stack in zip(subject.diversities, stacks, strict=True):
@@ -320,16 +284,11 @@ def density_section(subject: Subject) -> Section | None:
             one, other = np.unravel_index(int(np.argmin(overlap)), overlap.shape)
             pairs.append(f"{panel['title']}: {classes[one]} and {classes[other]}")
         summary.append(f"Best separated at diversity {diversity:g}: {'; '.join(pairs)}")
-    text = (
-        "Each panel shows the same feature of another module, the one in which modules differ most and "
-        "classes lie apart. Where two curves lie apart, the feature tells the two classes apart."
-    )
-    if len(classes) < len(subject.classes):
-        text += f" The {len(classes)} most frequent of {len(subject.classes)} classes are shown."
     content = {"x_label": "value of the feature", "panels": panels, "summary": summary}
     content["classes"] = [str(label) for label in classes]
     densities = chart("densities", "Density of each class", **content)
-    return section("densities", "How features separate the classes", text, [densities])
+    also = ["some"] * (len(classes) < len(subject.classes))
+    return worded("densities", [densities], also, shown=len(classes), all=len(subject.classes))
 
 
 def _separating_feature(features: list[Array], labels: np.ndarray) -> int:

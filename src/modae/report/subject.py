@@ -12,8 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
-from modae.data.validation import take_rows
-from modae.ensembles.base import require_in_memory
+from modae.data.validation import require_in_memory, take_rows
 from modae.ensembles.members import module_features
 from modae.ensembles.parts import ModelParts, take_apart
 from modae.ensembles.votes import stratified
@@ -43,6 +42,8 @@ class Subject:
     parts : ModelParts
     n_rows, n_shown : int
         How many rows were given, and how many of them are looked at.
+    places : ndarray of int
+        Which of the rows these are.
     raw : rows as they were given
     rows : the same after the steps before the modules
     labels : ndarray or None
@@ -81,7 +82,7 @@ class Subject:
                 places = stratified(labels, n_samples, int(rng.randint(2**31 - 1)))
             else:
                 places = np.sort(rng.choice(self.n_rows, n_samples, replace=False))
-        self.raw, self.n_shown = take_rows(X, places), len(places)
+        self.raw, self.places, self.n_shown = take_rows(X, places), places, len(places)
         self.rows = self.parts.prepare(self.raw)
         self.labels = None if labels is None else labels[places]
         # Other columns are refused here, before the work.

@@ -1,7 +1,6 @@
 // Reading the facts, and making elements of the page. Text is text: nothing is ever read as HTML.
 
 const facts = JSON.parse(document.getElementById("facts").textContent);
-const PALETTE = JSON.parse(document.getElementById("palette").textContent);
 
 const byId = (id) => document.getElementById(id);
 
@@ -24,11 +23,6 @@ function drawing(tag, attributes = {}, ...children) {
   return node;
 }
 
-/** A text as plotly must get it to show it literally: it takes tags and entities for formatting. */
-function literal(text) {
-  return String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-}
-
 /** At most so many characters; the whole text is in the table of numbers. */
 function shortened(text, length) {
   const characters = Array.from(String(text));
@@ -37,5 +31,5 @@ function shortened(text, length) {
 
 /** What a chart says at a diversity: one text for each, or one for all. */
 function summaryAt(chart, index) {
-  return Array.isArray(chart.summary) ? (chart.summary[index] ?? "") : (chart.summary ?? "");
+  return Array.isArray(chart.summary) ? (chart.summary[chart.fixed ? 0 : index] ?? "") : (chart.summary ?? "");
 }

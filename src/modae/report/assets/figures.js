@@ -1,10 +1,11 @@
 // A figure: title, legend, plots, numbers. Only what is in sight is drawn; the rest is drawn when it comes.
 
-const KINDS = { curves, map, bars, matrix, densities, scatter, images, table };
+const KINDS = { curves, map, bars, matrix, densities, scatter, images, table, cards };
 const PAPER = { half: 308, whole: 640, panel: 200 }; // pixels of a plot in print
 const FRAME = 24; // milliseconds of drawing between two pictures of the screen
 
 const charts = new Map(); // figure -> what draws it
+const drawn = new WeakMap(); // place of a plot -> its layout, and the notes at the pointer
 const inSight = new Set();
 const isStill = (figure) => Number(Boolean(charts.get(figure).kind.still));
 let queue = [];
@@ -26,7 +27,8 @@ const sizes = new ResizeObserver((entries) => entries.forEach(({ target }) => in
 function figureOf(chart) {
   const kind = KINDS[chart.kind];
   const figure = element("figure", { class: `chart ${chart.kind}`, "data-kind": chart.kind });
-  figure.append(element("figcaption", {}, chart.title));
+  const said = chart.said || typeof chart.summary === "string" ? element("p", { class: "said" }) : null;
+  figure.append(element("figcaption", {}, chart.title, said));
   const plots = kind.fill ? [] : plotsOf(figure, kind, chart);
   if (kind.fill) kind.fill(figure, chart);
   charts.set(figure, { kind, chart, plots });
@@ -66,8 +68,9 @@ function draw(figure) {
   const width = plots.length === 0 ? 0 : onPaper ? paperWidth(figure) : plots[0].clientWidth;
   const scene = `${width} ${look().paper}`;
   if (figure.dataset.drawn === `${index} ${scene}` || (plots.length && width < 40)) return;
-  if (kind.move) kind.move(figure, chart, index);
-  else plots.forEach((node, place) => drawPlot(node, kind, chart, { index, width, place, scene }));
+  const shown = chart.fixed ? 0 : index;
+  if (kind.move) kind.move(figure, chart, shown);
+  else plots.forEach((node, place) => drawPlot(node, kind, chart, { index: shown, width, place, scene }));
   if (figure.dataset.scene !== scene && kind.legend) fillLegend(figure, kind.legend(chart));
   figure.dataset.scene = scene;
   figure.dataset.drawn = `${index} ${scene}`;
@@ -83,18 +86,19 @@ function paperWidth(figure) {
 /** One plot. Where the slider only moves marks above it, the plot itself is drawn once. */
 function drawPlot(node, kind, chart, { index, width, place, scene }) {
   if (!kind.still || node.dataset.scene !== scene) {
-    const { traces, layout } = kind.plot(chart, index, width, kind.height(chart, width), place);
-    Plotly.react(node, traces, layout, PLAIN);
-    centreLabel(node, layout.margin);
-    // Plotly fills in what it is given: the marks need the layout as it was asked for.
-    if (kind.above) charts.get(node.closest("figure")).layout = structuredClone(layout);
-    if (kind.still && !node.dataset.scene) node.addEventListener("pointerdown", goToPointer, true);
+    const plot = kind.plot(chart, index, width, kind.height(chart, width), place);
+    node.replaceChildren(plotOf(plot.layout, plot.marks));
+    centreLabel(node, plot.layout.margin);
+    if (!drawn.has(node)) {
+      showNotes(node, () => drawn.get(node).notes);
+      if (kind.above && !chart.x) node.classList.add("clickable");
+      if (kind.above && !chart.x) node.addEventListener("pointerdown", goToPointer);
+    }
+    drawn.set(node, plot);
     node.dataset.scene = scene;
   }
-  if (kind.above) {
-    const { layout } = charts.get(node.closest("figure"));
-    drawAbove(node, layout, kind.above(chart, index, layout));
-  }
+  const { layout } = drawn.get(node);
+  if (kind.above) drawAbove(node, layout, kind.above(chart, index, layout));
 }
 
 /** The label below belongs to the middle of the plot, not of the figure. */
@@ -108,7 +112,7 @@ function centreLabel(node, margin) {
 function goToPointer(event) {
   if (event.pointerType !== "mouse" || event.button !== 0) return;
   const node = event.currentTarget;
-  const to = pixels(charts.get(node.closest("figure")).layout);
+  const to = pixels(drawn.get(node).layout);
   const at = event.clientX - node.getBoundingClientRect().left;
   const distances = facts.diversities.map((value) => Math.abs(to.x(value) - at));
   goTo(distances.indexOf(Math.min(...distances)));
@@ -130,13 +134,13 @@ function legendEntry(entry) {
 /** A small drawing of how something looks in the chart. */
 function sample({ colour, mark }) {
   const line = { x1: 0, y1: 6, x2: 22, y2: 6, stroke: colour, "stroke-width": 2.5 };
-  const drawn = {
+  const marks = {
     line: () => drawing("line", line),
     dashes: () => drawing("line", { ...line, "stroke-dasharray": "6 4" }),
     ring: () => drawing("circle", { cx: 11, cy: 6, r: 4.5, fill: "none", stroke: colour, "stroke-width": 2 }),
     area: () => drawing("rect", { x: 5, y: 0, width: 12, height: 12, rx: 2, fill: colour }),
   };
-  return drawing("svg", { width: 22, height: 12, viewBox: "0 0 22 12", "aria-hidden": "true" }, drawn[mark]());
+  return drawing("svg", { width: 22, height: 12, viewBox: "0 0 22 12", "aria-hidden": "true" }, marks[mark]());
 }
 
 /** Everything that depends on the diversity, in all figures: texts at once, drawings where somebody looks. */
@@ -145,6 +149,7 @@ function moveFigures() {
   for (const [figure, { kind, chart }] of charts) {
     const named = figure.querySelector('[role="img"]') ?? figure.querySelector(".scroll");
     named.setAttribute("aria-label", summaryAt(chart, index) || chart.title);
+    figure.querySelector(".said")?.replaceChildren(summaryAt(chart, index));
     const details = figure.querySelector("details");
     if (details) fillNumbers(details, kind, chart);
   }
@@ -172,7 +177,6 @@ function dropFigures(parent) {
   parent.querySelectorAll("figure").forEach((figure) => {
     sight.unobserve(figure);
     sizes.unobserve(figure);
-    charts.get(figure).plots.forEach((node) => Plotly.purge(node));
     inSight.delete(figure);
     charts.delete(figure);
   });

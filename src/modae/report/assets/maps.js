@@ -5,22 +5,18 @@ const SQUARE = 330; // pixels: a square of cells is not larger
 const MAP_HEIGHT = 300;
 const GAP = 1;
 
-/** What both need: values, colours, and a text for the pointer. */
-function heatTrace(chart, values, textAt, options = {}) {
-  return {
-    type: "heatmap",
-    z: values.map((row) => row.map((value) => scaled(value, chart.unit))),
-    customdata: values.map((row, r) => row.map((value, c) => literal(`${textAt(r, c)}: ${formatNumber(value, chart.unit)}`))),
-    hovertemplate: "%{customdata}<extra></extra>",
-    zmin: scaled(chart.range[0], chart.unit),
-    zmax: scaled(chart.range[1], chart.unit),
-    colorscale: look().scale,
-    showscale: false,
-    hoverongaps: false,
-    xgap: GAP,
-    ygap: GAP,
-    ...options,
-  };
+/** A coloured rectangle for each value that is there, and its note. */
+function cellsOf(chart, values, cornersAt, textAt) {
+  const marks = [];
+  const notes = [];
+  values.forEach((row, r) =>
+    row.forEach((value, c) => {
+      const [x, y, width, height] = cornersAt(r, c);
+      if (value !== null) marks.push(drawing("rect", { x, y, width, height, fill: mapColour(value, chart.range) }));
+      notes.push([x + width / 2, y + height / 2, `${textAt(r, c)}: ${formatNumber(value, chart.unit)}`]);
+    }),
+  );
+  return { marks, notes };
 }
 
 const rampOf = (chart) => ({
@@ -29,25 +25,24 @@ const rampOf = (chart) => ({
   to: formatNumber(chart.range[1], chart.unit),
 });
 
-/** Rows from below, or from above. */
-const rowRange = (count, down) => (down ? [count - 0.5, -0.5] : [-0.5, count - 0.5]);
-
 const map = {
   still: true,
-  height: (chart) => Math.max(MAP_HEIGHT, TOP + 26 + chart.rows.length * CELL.smallest),
+  height: (chart) => Math.max(MAP_HEIGHT, TOP + BELOW + chart.rows.length * CELL.smallest),
   xLabel: () => "diversity",
   yLabel: (chart) => chart.y_label,
   legend: (chart) => [rampOf(chart)],
 
   plot(chart, _, width, height) {
-    const range = rowRange(chart.rows.length, chart.reverse);
-    const vertical = rowAxis(axisWords(chart.rows, chart.y_label).names, width, height - TOP - 26, { range });
+    const y = rowAxis(axisWords(chart.rows, chart.y_label).names, width, height - TOP - BELOW);
+    const margin = { l: besideOf(y) };
     const edges = cellEdges(facts.diversities);
-    const horizontal = diversityAxis(width - vertical.margin, { range: [edges[0], edges.at(-1)] });
+    const x = { ...diversityAxis(width - margin.l), range: [edges[0], edges.at(-1)] };
+    const layout = layoutOf(width, height, margin, x, y);
+    const to = pixels(layout);
+    const tall = (to.bottom - to.top) / chart.rows.length;
+    const cornersAt = (r, c) => [to.x(edges[c]), to.y(r - 0.5), to.x(edges[c + 1]) - to.x(edges[c]) + 0.5, tall + 0.5];
     const textAt = (r, c) => `${shortened(chart.rows[r], 30)} at ${facts.diversities[c]}`;
-    const options = { x: edges, y: chart.rows.map((_, row) => row), xgap: 0, ygap: 0 };
-    const layout = layoutOf(width, height, { l: vertical.margin }, { xaxis: horizontal, yaxis: vertical.axis });
-    return { traces: [heatTrace(chart, chart.values, textAt, options)], layout };
+    return { layout, ...cellsOf(chart, chart.values, cornersAt, textAt) };
   },
 
   above(chart, index, layout) {
@@ -70,27 +65,33 @@ function cellEdges(centres) {
   return [first, ...middle, last];
 }
 
+/** A frame between two diversities: dark and bright, so that it shows on every colour. */
+function frame(to, from, until) {
+  const [x, end] = [to.x(from), to.x(until)];
+  const box = { x, y: to.top, width: end - x, height: to.bottom - to.top, fill: "none" };
+  const stroke = (colour, width) => drawing("rect", { ...box, stroke: colour, "stroke-width": width });
+  return [stroke(look().paper, 5), stroke(look().accent, 2)];
+}
+
 const matrix = {
   height: (chart, width) => matrixShape(chart, width).height,
-  xLabel: (chart) => axisWords(chart.columns, chart.x_label).label,
-  yLabel: (chart) => axisWords(chart.rows, chart.y_label).label,
+  xLabel: (chart) => axisWords(chart.columns, chart.x_label).label ?? "",
+  yLabel: (chart) => axisWords(chart.rows, chart.y_label).label ?? "",
   legend: (chart) => [rampOf(chart)],
 
   plot(chart, index, width) {
-    const { cell, vertical, horizontal, height } = matrixShape(chart, width);
+    const { cell, y, left, columns, height } = matrixShape(chart, width);
+    const margin = { l: left, r: width - left - cell.width * chart.columns.length, b: columns.margin };
+    const layout = layoutOf(width, height, margin, columns.axis, y);
+    const to = pixels(layout);
+    const size = [cell.width - GAP, cell.height - GAP];
+    const cornersAt = (r, c) => [to.x(c - 0.5) + GAP / 2, to.y(r - 0.5) + GAP / 2, ...size];
     const textAt = (r, c) => `${shortened(chart.rows[r], 20)}, ${shortened(chart.columns[c], 20)}`;
-    const rest = width - vertical.margin - cell.width * chart.columns.length;
-    const margin = { l: vertical.margin, r: rest, b: horizontal.margin };
-    const layout = layoutOf(width, height, margin, {
-      xaxis: horizontal.axis,
-      yaxis: vertical.axis,
-      shapes: chart.aim === "diagonal" ? diagonalShapes(chart) : [],
-    });
-    return { traces: [heatTrace(chart, chart.values[index], textAt)], layout };
+    const { marks, notes } = cellsOf(chart, chart.values[index], cornersAt, textAt);
+    const aims = chart.aim === "diagonal" ? diagonalCells(chart, cornersAt) : [];
+    const texts = chart.show_values ? cellNumbers(chart, chart.values[index], to, cell) : [];
+    return { layout, marks: [...marks, ...aims, ...texts], notes };
   },
-
-  above: (chart, index, layout) =>
-    chart.show_values ? cellNumbers(chart, chart.values[index], pixels(layout)) : [],
 
   numbers(chart, index) {
     const rows = chart.rows.map((name, row) => ({
@@ -105,28 +106,22 @@ const matrix = {
 /** Cells as large as there is room for, and the axes around them. */
 function matrixShape(chart, width) {
   const [rows, columns] = [chart.rows.length, chart.columns.length];
-  const right = 8;
   const { names } = axisWords(chart.rows, chart.y_label);
-  const left = rowAxis(names, width, Infinity).margin;
-  const wide = (width - left - right) / columns;
+  const left = besideOf(rowAxis(names, width, Infinity));
+  const wide = (width - left - 8) / columns;
   const cellWidth = chart.square ? Math.min(wide, CELL.largest, Math.max(24, SQUARE / Math.max(rows, columns))) : wide;
   const tallest = chart.square ? cellWidth : Math.min(44, 280 / rows);
   const cell = { width: cellWidth, height: Math.max(tallest, chart.square ? 0 : 14) };
-  const range = rowRange(rows, true);
-  const vertical = rowAxis(names, width, cell.height * rows, { range });
-  vertical.margin = left;
-  const horizontal = columnAxis(axisWords(chart.columns, chart.x_label).names, cell.width * columns, {
-    range: [-0.5, columns - 0.5],
-  });
-  return { cell, vertical, horizontal, height: cell.height * rows + horizontal.margin + TOP };
+  const below = columnAxis(axisWords(chart.columns, chart.x_label).names, cell.width * columns);
+  const height = cell.height * rows + below.margin + TOP;
+  return { cell, left, y: rowAxis(names, width, cell.height * rows), columns: below, height };
 }
 
 /** Numbers inside the cells where they fit; without the unit, which the legend has. */
-function cellNumbers(chart, values, to) {
+function cellNumbers(chart, values, to, cell) {
   const texts = values.map((row) => row.map((value) => (value === null ? "" : cellText(value, chart.unit))));
-  const cell = { width: to.x(1) - to.x(0), height: Math.abs(to.y(1) - to.y(0)) };
   if (cell.width < widest(texts.flat()) + 3 || cell.height < TICK_SIZE + 3) return [];
-  const middle = { "text-anchor": "middle", "dominant-baseline": "central", "font-size": TICK_SIZE - 1 };
+  const middle = { "text-anchor": "middle", "dominant-baseline": "central", class: "cell" };
   return texts.flatMap((row, r) =>
     row.map((text, c) =>
       drawing("text", { x: to.x(c), y: to.y(r), fill: inkOn(mapColour(values[r][c], chart.range)), ...middle }, text),
@@ -135,14 +130,10 @@ function cellNumbers(chart, values, to) {
 }
 
 /** Where a perfect table would have everything. */
-function diagonalShapes(chart) {
+function diagonalCells(chart, cornersAt) {
   const count = Math.min(chart.rows.length, chart.columns.length);
-  return Array.from({ length: count }, (_, at) => ({
-    type: "rect",
-    x0: at - 0.5,
-    x1: at + 0.5,
-    y0: at - 0.5,
-    y1: at + 0.5,
-    line: { color: look().quiet, width: 1.5 },
-  }));
+  return Array.from({ length: count }, (_, at) => {
+    const [x, y, width, height] = cornersAt(at, at);
+    return drawing("rect", { x, y, width, height, fill: "none", stroke: look().quiet, "stroke-width": 1.5 });
+  });
 }

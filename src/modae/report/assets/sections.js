@@ -4,6 +4,7 @@
 const WIDE = {
   images: () => true,
   table: () => true,
+  cards: () => true,
   densities: (chart) => chart.panels.length > 1,
   matrix: (chart) => chart.columns.length > 16,
 };

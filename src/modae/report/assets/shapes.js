@@ -2,20 +2,23 @@
 
 const bars = {
   height: (chart, width) => 274 + barNames(chart, width).margin,
-  xLabel: (chart) => chart.x_label,
+  xLabel: (chart) => chart.x_label ?? "",
   yLabel: (chart) => withUnit(chart.y_label, chart.unit),
   legend: () => [],
 
   plot(chart, index, width, height) {
-    const horizontal = barNames(chart, width);
-    const vertical = numberAxis(chart.range, chart.unit, height - horizontal.margin);
-    const values = chart.values[index];
-    const layout = layoutOf(width, height, { l: vertical.margin, b: horizontal.margin }, {
-      xaxis: horizontal.axis,
-      yaxis: vertical.axis,
-      bargap: 0.25,
+    const names = barNames(chart, width);
+    const y = numberAxis(chart.range, chart.unit, height - names.margin, 48, { grid: true });
+    const layout = layoutOf(width, height, { l: besideOf(y), b: names.margin }, names.axis, y);
+    const to = pixels(layout);
+    const wide = 0.75 * (to.x(1) - to.x(0));
+    const found = chart.values[index].map((value, place) => {
+      const top = to.y(scaled(value, chart.unit) ?? 0);
+      const box = { x: to.x(place) - wide / 2, y: top, width: wide, height: Math.max(to.y(0) - top, 0) };
+      const text = `${shortened(chart.names[place], 30)}: ${formatNumber(value, chart.unit)}`;
+      return { mark: drawing("rect", { ...box, fill: lineColour(0) }), note: [to.x(place), null, text] };
     });
-    return { traces: [barTrace(chart, values)], layout };
+    return { layout, marks: found.map(({ mark }) => mark), notes: found.map(({ note }) => note) };
   },
 
   numbers(chart, index) {
@@ -26,19 +29,7 @@ const bars = {
 
 function barNames(chart, width) {
   const range = [-0.6, chart.names.length - 0.4];
-  return columnAxis(axisWords(chart.names, chart.x_label).names, width - 50, { range });
-}
-
-function barTrace(chart, values) {
-  return {
-    type: "bar",
-    x: values.map((_, place) => place),
-    y: values.map((value) => scaled(value, chart.unit)),
-    text: values.map((value, place) => literal(`${shortened(chart.names[place], 30)}: ${formatNumber(value, chart.unit)}`)),
-    textposition: "none",
-    hovertemplate: "%{text}<extra></extra>",
-    marker: { color: lineColour(0) },
-  };
+  return columnAxis(axisWords(chart.names, chart.x_label).names, width - 50, range);
 }
 
 const MOST_ROWS = 40; // of a table of a density
@@ -52,15 +43,22 @@ const densities = {
     chart.classes.map((name, place) => ({ name, colour: classColour(place, chart.classes.length), mark: "area" })),
 
   plot(chart, index, width, height, place) {
-    const panel = chart.panels[place];
-    const range = extent(panel.grid[index]);
-    const horizontal = axis({ range, nticks: Math.max(2, Math.round(width / 60)), showgrid: false });
-    const [, top] = extent(panel.curves[index]);
-    const vertical = axis({ range: [0, 1.05 * top || 1], showticklabels: false, showgrid: false });
-    const line = { type: "line", xref: "paper", x0: 0, x1: 1, y0: 0, y1: 0, line: { color: look().rule, width: 1 } };
-    const layout = layoutOf(width, height, { l: 12, r: 12 }, { xaxis: horizontal, yaxis: vertical, shapes: [line] });
-    const curvesHere = panel.curves[index];
-    return { traces: curvesHere.map((values, which) => densityTrace(chart, panel.grid[index], values, which)), layout };
+    const { grid, curves: heights } = chart.panels[place];
+    const [, top] = extent(heights[index]);
+    const x = numberAxis(extent(grid[index]), "", width, 60, { room: 0 });
+    const layout = layoutOf(width, height, { l: 12, r: 12 }, x, axis([0, 1.05 * top || 1], [], []));
+    const to = pixels(layout);
+    const marks = [straight(to.left, to.bottom, to.right, to.bottom)];
+    const notes = [];
+    heights[index].forEach((values, which) => {
+      const colour = classColour(which, chart.classes.length);
+      const points = values.map((value, at) => [to.x(grid[index][at]), to.y(value ?? 0)]);
+      const ends = [[points.at(-1)[0], to.bottom], [points[0][0], to.bottom]];
+      marks.push(path([...points, ...ends], { fill: colour, "fill-opacity": 0.1 }));
+      marks.push(path(points, { stroke: colour, "stroke-width": 2 }));
+      notes.push(...points.map((point) => [...point, shortened(chart.classes[which], 30)]));
+    });
+    return { layout, marks, notes };
   },
 
   numbers(chart, index) {
@@ -79,40 +77,24 @@ const densities = {
   },
 };
 
-function densityTrace(chart, grid, values, which) {
-  const colour = classColour(which, chart.classes.length);
-  return {
-    type: "scatter",
-    mode: "lines",
-    x: grid,
-    y: values,
-    text: literal(shortened(chart.classes[which], 30)),
-    hovertemplate: "%{text}<extra></extra>",
-    fill: "tozeroy",
-    fillcolor: veiled(colour, 0.12),
-    line: { color: colour, width: 2 },
-  };
-}
-
 const scatter = {
   height: (chart, width) => Math.min(width, 420),
   xLabel: (chart) => chart.x_label,
   yLabel: (chart) => chart.y_label,
-  legend: (chart) => (chart.diagonal ? [{ name: "equal", colour: look().quiet, mark: "dashes" }] : []),
+  legend: diagonalEntry,
 
   plot(chart, index, width, height) {
-    const range = chart.range ?? extent([chart.x, chart.y]);
-    const vertical = numberAxis(range, "", height);
-    const horizontal = numberAxis(range, "", width);
-    const [low, high] = range;
-    const line = { color: look().quiet, width: 1.5, dash: "6px,4px" };
-    const equal = { type: "line", x0: low, y0: low, x1: high, y1: high, line, layer: "below" };
-    const layout = layoutOf(width, height, { l: vertical.margin, r: 14 }, {
-      xaxis: { ...horizontal.axis, showgrid: true },
-      yaxis: vertical.axis,
-      shapes: chart.diagonal ? [equal] : [],
+    const y = numberAxis(chart.range, "", height, 48, { grid: true });
+    const margin = { l: besideOf(y), r: 14 };
+    const x = numberAxis(chart.range, "", width - margin.l, 60, { grid: true });
+    const layout = layoutOf(width, height, margin, x, y);
+    const to = pixels(layout);
+    const notes = chart.x.map((value, at) => {
+      const told = chart.y[index][at];
+      return [to.x(value), to.y(told), `true ${formatNumber(value)}, predicted ${formatNumber(told)}`];
     });
-    return { traces: [pointTrace(chart, index)], layout };
+    const points = notes.map(([left, top]) => dot(left, top, 3.5, lineColour(0), { "fill-opacity": 0.5 }));
+    return { layout, marks: [...diagonalMarks(chart, to), ...points], notes };
   },
 
   numbers(chart, index) {
@@ -123,15 +105,3 @@ const scatter = {
     return [{ corner: "point", columns: [chart.x_label, chart.y_label], rows }];
   },
 };
-
-function pointTrace(chart, index) {
-  return {
-    type: "scatter",
-    mode: "markers",
-    x: chart.x,
-    y: chart.y[index],
-    text: chart.x.map((value, at) => `${formatNumber(value)} → ${formatNumber(chart.y[index][at])}`),
-    hovertemplate: "%{text}<extra></extra>",
-    marker: { color: veiled(lineColour(0), 0.55), size: 6, line: { width: 0 } },
-  };
-}

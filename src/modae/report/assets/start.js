@@ -1,7 +1,8 @@
 // Put the facts on the page, and start.
 
 byId("subtitle").textContent = facts.subtitle;
-byId("summary").textContent = facts.summary.join(" ");
+byId("verdict").textContent = facts.verdict ?? "";
+byId("summary").textContent = facts.summary.filter((sentence) => sentence !== facts.verdict).join(" ");
 byId("numbers").append(
   ...facts.numbers.map(({ value, label, text }) =>
     element(
@@ -14,7 +15,7 @@ byId("numbers").append(
   ),
 );
 byId("footer").append(...facts.footer.map((sentence) => element("p", {}, sentence)));
-["subtitle", "summary", "numbers", "footer"].forEach((id) => (byId(id).hidden = !byId(id).textContent));
+["subtitle", "verdict", "summary", "numbers", "footer"].forEach((id) => (byId(id).hidden = !byId(id).textContent));
 
 document.body.dataset.index = Math.min(Math.max(facts.start ?? 0, 0), lastIndex);
 setUpSlider();

@@ -1,4 +1,4 @@
-// Tables: charts that are rows of pictures or of texts, and "The numbers" below all other charts.
+// Tables: charts that are rows of pictures or of texts, cards, and "The numbers" below all other charts.
 
 const images = {
   fill(figure, chart) {
@@ -29,7 +29,7 @@ function pictureRow(chart, name, row) {
 }
 
 const LONG = 24; // characters: a cell that needs room
-const BADGES = { good: ["reproduced"], bad: ["differs", "not reproduced"] };
+const BADGES = { good: ["reproduced", "right"], bad: ["differs", "not reproduced", "wrong"] };
 
 const table = {
   fill(figure, chart) {
@@ -42,13 +42,35 @@ const table = {
   move() {},
 };
 
-function tableCell(chart, cell, place) {
+/** The text of a cell, as a badge where it is a verdict. */
+function cellContent(chart, cell, place) {
   const text = cell === null ? MISSING : String(cell);
-  const content = place === chart.class_column ? element("span", { class: `badge ${badgeOf(text)}` }, text) : text;
+  return place === chart.class_column ? element("span", { class: `badge ${badgeOf(text)}` }, text) : text;
+}
+
+function tableCell(chart, cell, place) {
+  const text = String(cell);
   const heads = place === 0 && chart.class_column !== 0;
   const attributes = { scope: heads ? "row" : null, class: text.length > LONG ? "long" : null };
-  return element(heads ? "th" : "td", attributes, content);
+  return element(heads ? "th" : "td", attributes, cellContent(chart, cell, place));
 }
+
+/** Rows of texts, each with its picture: side by side, as many as there is room for. */
+const cards = {
+  fill(figure, chart) {
+    const items = chart.rows.map((cells, row) => {
+      const source = `data:image/png;base64,${chart.images[row]}`;
+      const pairs = cells.map((cell, at) =>
+        element("div", {}, element("dt", {}, chart.columns[at]), element("dd", {}, cellContent(chart, cell, at))),
+      );
+      const image = element("img", { src: source, alt: `${chart.columns[0]} ${cells[0]}` });
+      return element("li", {}, image, element("dl", {}, ...pairs));
+    });
+    const list = element("ul", { class: chart.invert ? "card-list pictures ink" : "card-list pictures" }, ...items);
+    figure.append(scrollRegion(chart.title, list));
+  },
+  move() {},
+};
 
 function badgeOf(text) {
   const word = text.trim().toLowerCase();
@@ -71,7 +93,7 @@ function numbersOf(kind, chart) {
 function fillNumbers(details, kind, chart) {
   if (!details.open || details.dataset.index === document.body.dataset.index) return;
   const index = Number(document.body.dataset.index);
-  const tables = kind.numbers(chart, index).map((numbers) => numbersTable(chart, numbers, index));
+  const tables = kind.numbers(chart, chart.fixed ? 0 : index).map((numbers) => numbersTable(chart, numbers, index));
   const region = details.querySelector(".scroll");
   if (region) region.replaceChildren(...tables);
   else details.append(scrollRegion(`The numbers: ${chart.title}`, ...tables));
@@ -80,7 +102,8 @@ function fillNumbers(details, kind, chart) {
 
 function numbersTable(chart, { title, corner, columns, rows }, index) {
   const what = title ? `${chart.title}: ${title}` : chart.title;
-  const caption = element("caption", {}, `${what}, at diversity ${facts.diversities[index]}`);
+  const where = chart.fixed || chart.x || lastIndex < 1 ? "" : `, at diversity ${facts.diversities[index]}`;
+  const caption = element("caption", {}, what + where);
   const heads = columns.map((name) => element("th", { scope: "col" }, String(name)));
   const first = corner ? element("th", { scope: "col" }, corner) : element("td");
   const head = element("thead", {}, element("tr", {}, first, ...heads));
