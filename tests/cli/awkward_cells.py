@@ -59,6 +59,45 @@ AWKWARD = [
         ("'$3,685.20'",),
     ),
     Cells("euros", ["184,26 €", "3,5 €"], [184.26, 3.5], "--strip € --decimal ,", ("€",)),
+    Cells(
+        "narrow blanks",
+        ["1\u00a0234,5", "22,5"],
+        [1234.5, 22.5],
+        "--decimal , --thousands ' '",
+        ("234",),
+    ),
+    Cells("plain, in many ways", ["1e5", " 3 ", "+4", "-.5"], [1e5, 3, 4, -0.5]),
+    Cells("brackets for a minus", ["(12)", "7.5", "3"], [-12, 7.5, 3], "--strip '()'", ("'(12)'",)),
+    Cells(
+        "brackets, dollars, commas",
+        ["($1,234.50)", "$7"],
+        [-1234.5, 7],
+        "--strip '()' --strip '$' --thousands ,",
+        ("'($1,234.50)'",),
+    ),
+    Cells("a long minus", ["\u221212", "7"], [-12, 7], "--strip \u2212", ("\u221212",)),
+    Cells("a currency before", ["USD 12", "USD 7"], [12, 7], "--strip USD", ("'USD 12'",)),
+    Cells(
+        "two currencies",
+        ["$12", "€7"],
+        [12, 7],
+        "--strip '$' --strip €",
+        ("'$12'", "not all numbers of 'x' have the same unit"),
+    ),
+    Cells(
+        "percents and shares",
+        ["12%", "0.5"],
+        [12, 0.5],
+        "--strip %",
+        ("'12%'", "not all numbers of 'x' have the same unit"),
+    ),
+    Cells(
+        "below a limit",
+        ["<5", "7", "9"],
+        [5, 7, 9],
+        "--strip '<'",
+        ("'<5'", "not all numbers of 'x' have the same unit"),
+    ),
     Cells("percents", ["12%", "7.5 %"], [12, 7.5], "--strip %", ("'12%'",)),
     Cells("a unit", ["12 kg", "7kg"], [12, 7], "--strip kg", ("'12 kg'",)),
     # --- nothing, in other words -----------------------------------------------------------------------
@@ -78,7 +117,29 @@ AWKWARD = [
         "commas and ?", ["1,5", "?"], [1.5, NOTHING], "--decimal , --missing '?'" + IMPUTE, ("'1,5'",)
     ),
     Cells("Excel's error", ["1", "#DIV/0!"], [1, NOTHING], "--missing '#DIV/0!'" + IMPUTE, ("#DIV/0!",)),
-    Cells("NA", ["1.5", "NA"], says=("'x' has no value in row 2 (line 3)", "--impute")),
+    Cells(
+        "NA",
+        ["1.5", "NA"],
+        [1.5, NOTHING],
+        "--impute",
+        ("'x' has no value in row 2 (line 3)", "--impute"),
+    ),
+    Cells("no value at all", [""], add="--drop x", says=("'x' has no value in row 1 (line 2)",)),
+    Cells(
+        "hardly any value",
+        ["5", *[""] * 19],
+        [5, *[NOTHING] * 19],
+        "--impute",
+        ("'x' has no value",),
+        notes=("No value in most rows of 'x'", "--drop x"),
+    ),
+    Cells(
+        "true, false and nothing",
+        ["TRUE", "", "false"],
+        [1, NOTHING, 0],
+        "--impute",
+        ("'x' has no value in row 2",),
+    ),
     Cells("NA, filled", ["1.5", "NA"], [1.5, NOTHING], typed="--impute"),
     Cells("-999 that is said", ["1.5", "-999"], [1.5, NOTHING], typed="--missing -999 --impute"),
     Cells("nothing at all", ["?"], add="--missing '?'" + IMPUTE, says=("'?'",)),
@@ -116,6 +177,9 @@ AWKWARD = [
         read=[1.5, 22.5],
     ),
     Cells("two marks in one column", ["1,5", "2.5"], says=("'1,5'",), add="--encode"),
+    Cells("the same number", ["7"], [7], notes=("The same in every row", "'x'")),
+    Cells("the same word", ["same"], add="--encode", says=("'same'",)),
+    Cells("units of other sizes", ["12k", "3M", "7"], says=("'12k'",), add="--encode"),
     Cells("infinite", ["1", "inf"], says=("'x' is infinite in row 2 (line 3)",)),
     # --- words, dates, ids -----------------------------------------------------------------------------
     Cells("words", ["red", "blue"], add="--encode", says=("'red'", "--encode", "--drop 'x'")),
@@ -124,12 +188,32 @@ AWKWARD = [
     ),
     Cells("other words in each row", [f"n{i}x" for i in range(40)], add="--drop x", says=("'n0x'",)),
     Cells(
+        "other words in each row, encoded",
+        [f"n{i}x" for i in range(40)],
+        typed="--encode",
+        notes=("Other strings in most rows of column 'x'",),
+    ),
+    Cells(
+        "words that differ by a capital or a blank",
+        ["Red", "red", "RED ", "blue"],
+        typed="--encode",
+        notes=("'RED ', 'Red', 'red' in column 'x' count as different",),
+    ),
+    Cells("codes", ["A001", "A002"], add="--encode", says=("'A001'",)),
+    Cells("leading zeros", ["00123", "94110"], [123, 94110], notes=("Leading zeros in 'x'", "--drop x")),
+    Cells(
+        "more digits than a float has",
+        [str(2**53 + i) for i in range(4)],
+        notes=("more digits than are kept: 'x'", "--drop x"),
+    ),
+    Cells(
         "an id in numbers",
         [str(1000 + i) for i in range(40)],
         [*range(1000, 1040)],
         notes=("'x'", "--drop x"),
     ),
-    Cells("true and false", ["true", "False"], [1, 0]),
+    Cells("true and false", ["true", "False", "TRUE"], [1, 0, 1]),
+    Cells("yes and no", ["yes", "no"], add="--encode", says=("'yes'",)),
     Cells("dates", ["2020-01-31", "2021-02-01"], add="--dates", says=("dates", "'2020-01-31'")),
     Cells(
         "dates, encoded", ["2020-01-31", "2021-02-01"], typed="--encode", add="--dates", says=("dates",)
@@ -138,6 +222,14 @@ AWKWARD = [
         "dates with points", ["31.01.2020", "1.2.2021"], add="--dates", says=("dates", "'31.01.2020'")
     ),
     Cells("dates with ?", ["2020-01-31", "?"], says=("dates",), add="--dates --missing '?'" + IMPUTE),
+    Cells("dates with gaps", ["2020-01-31", ""], says=("dates",), add="--dates --impute"),
+    Cells(
+        "dates and times", ["2020-01-31 12:30:00", "2021-02-01 00:00:00"], add="--dates", says=("dates",)
+    ),
+    Cells(
+        "dates in words", ["5 Jan 2024", "7 February 2024"], says=("dates", "2026-01-31", "--drop 'x'")
+    ),
+    Cells("months", ["2024-01", "2024-02"], says=("dates", "2026-01-31", "--drop 'x'")),
     Cells("dates, month or day first", ["1/2/2020", "3/4/2021"], says=("2026-01-31", "--drop 'x'")),
     Cells("dates of two digits", ["31.01.20", "01.02.21"], says=("2026-01-31",)),
     Cells("times of a day", ["12:30:00", "08:15:00"], says=("dates or times", "--drop 'x'")),

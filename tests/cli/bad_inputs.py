@@ -140,7 +140,12 @@ BAD_INPUTS = [
     # --- the target -----------------------------------------------------------------------------------
     Bad("unknown target", "fit good.csv --target kindd -o new.modae", ("--target kindd", "'kind'")),
     Bad("one class", TARGET, ("'kind'", "'aster'", "two classes"), files=table(ROW, ROW)),
-    Bad("a missing target", TARGET, ("'kind'", "line 3"), files=table(ROW, b"1,2,3,4,5,6,\n", OTHER)),
+    Bad(
+        "no target in any row",
+        TARGET,
+        ("'kind'", "no value in any row"),
+        files=table(b"1,2,3,4,5,6,\n", b"2,1,4,3,6,5,\n"),
+    ),
     Bad("nothing but the target", TARGET, ("no columns",), files={"bad.csv": b"kind\na\nb\n"}),
     Bad(
         "strings for a regression",

@@ -8,11 +8,26 @@ import pytest
 from cli.calling import caller, flowers
 from modae.cli.app import app
 from modae.cli.console import run
+from modae.metrics import rivals
 
 
 @pytest.fixture
 def call(capsys):
     return caller(capsys)
+
+
+@pytest.fixture(autouse=True)
+def quick_rivals(monkeypatch):
+    """The methods that a model is compared with, with few trees: 300 take seconds in each fold."""
+
+    def quick(*arguments, **options):
+        models = rivals(*arguments, **options)
+        for model in models.values():
+            if "n_estimators" in model.get_params(deep=False):
+                model.set_params(n_estimators=10)
+        return models
+
+    monkeypatch.setattr("modae.cli.fitting.rivals", quick)
 
 
 @pytest.fixture(scope="session")

@@ -163,9 +163,9 @@ def test_columns_that_do_not_vary_are_no_news_about_division(desk, call):
 
 def test_what_onnx_cannot_say_is_said_in_our_words(desk, call):
     assert call("fit", "good.csv", "--encode", "-o", "new.modae").code == 0
-    answer = call("export", "new.modae", "out.onnx")
+    answer = call("export", "new.modae", "-o", "out.onnx")
     assert answer.code == 2
-    assert "--encode and --impute find columns by name" in answer.err
+    assert "--encode and --impute need names of columns" in answer.err
 
 
 def test_a_word_among_numbers_that_are_filled_is_named(desk, call):

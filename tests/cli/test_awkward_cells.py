@@ -69,6 +69,84 @@ def test_a_column_gets_its_answer(case, desk, call):
     assert call("predict", "new.modae", "t.csv", "-o", "out.csv").code == 0, "the notation is remembered"
 
 
+#: A whole file, and the answer: a line that is said, in an error or in a note, or classes.
+FLOWERS = flowers(40)[["wide", "high", "deep", "kind"]]
+TEXT = FLOWERS.to_csv(index=False)
+KIND = list(FLOWERS["kind"])
+FILES = {
+    "a mark of UTF-8": ("\ufeff" + TEXT, 3),
+    "Latin-1": (TEXT.replace("aster", "\u00e9t\u00e9").encode("latin-1"), "iconv -f latin1 -t utf-8"),
+    "UTF-16": (TEXT.encode("utf-16"), "it is not text"),
+    "semicolons": (TEXT.replace(",", ";"), 3),
+    "Windows line ends": (TEXT.replace("\n", "\r\n"), 3),
+    "blank lines": ("\n" + TEXT + "\n\n", 3),
+    "a line break in quotes": (TEXT.replace("aster", '"as\nter"'), 3),
+    "a mark at the end of each line": (TEXT.replace("\n", ",\n"), "A column without a name"),
+    "a mark at the end of rows": (TEXT.replace("\n", ",\n").replace(",\n", "\n", 1), "5 fields"),
+    "a comment above": ("# of 2026\n" + TEXT, "line 2 has 4 fields"),
+    "a total below": (TEXT + "Total,12,9,\n", "correct 'Total'"),
+    "a name twice": (TEXT.replace("high", "wide"), "'wide' is there more than once"),
+    "no name": (TEXT.replace("wide", ""), "A column without a name"),
+    "no rows": ("wide,high,deep,kind\n", "no rows"),
+    "nothing": ("", "it is empty"),
+}
+TARGETS = {
+    "blanks": (
+        [f"{kind}{' ' * (i % 2)}" for i, kind in enumerate(FLOWERS["kind"])],
+        "'aster', 'aster '",
+    ),
+    "capitals": (
+        [f"{kind}".title() if i % 2 else kind for i, kind in enumerate(FLOWERS["kind"])],
+        "'Aster'",
+    ),
+    "a class of one row": (["zinnia", *KIND[1:]], 4),
+    "two numbers": ([0, 1] * 20, 2),
+    "two numbers with points": ([0.0, 1.0] * 20, 2),
+    "capital booleans": (["TRUE", "false"] * 20, 2),
+    "another whole number in each row": (list(range(1000, 1040)), 0),
+    "another string in each row": (
+        [f"n{i}" for i in range(40)],
+        "most rows of the target",
+    ),
+    "a mark of nothing": (["a", "b", "?", "b"] * 10, "'?' in the target"),
+    "NA": (["a", "b", "NA", "b"] * 10, "'NA' in the target"),
+    "empty cells": (["a", "b", "", "b"] * 10, 2),
+    "only empty cells": ([""] * 40, "has no value in any row"),
+    "one class": (["a"] * 40, "in every row: two classes are needed"),
+    "dollars": (["$1.5", "$2", "$7.25", "$9"] * 10, "--strip '$'"),
+}
+
+
+@pytest.mark.parametrize("name", [*FILES, *(f"target: {name}" for name in TARGETS)])
+def test_a_file_gets_its_answer(desk, call, name):
+    if name in FILES:
+        content, expected = FILES[name]
+    else:
+        cells, expected = TARGETS[name.removeprefix("target: ")]
+        content = FLOWERS.assign(kind=cells).to_csv(index=False)
+    (desk / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    answer = call(*FIT.split())
+    if isinstance(expected, str):
+        assert expected in (
+            error_of(answer) if answer.code else " ".join(json.loads(answer.out)["notes"])
+        )
+        return
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    assert len(told["classes"] or ()) == expected
+    assert told["rows"] == 40
+
+
+def test_missing_values_of_all_columns_are_said_with_one_command(desk, call):
+    table = FLOWERS.copy()
+    table.loc[2, "wide"] = table.loc[5, "high"] = np.nan
+    table.assign(empty="").to_csv("t.csv", index=False)
+    said, ready = command_in(error_of(call(*FIT.split())))
+    assert "'empty' has no value in row 1 (line 2), and so do rows of 2 other columns" in said
+    assert ready[-3:] == ["--drop", "empty", "--impute"]
+    assert call(*ready).code == 0
+
+
 def test_there_are_thirty_and_no_two_are_the_same():
     assert len({case.name for case in AWKWARD}) == len(AWKWARD) >= 30
     assert len({(tuple(case.cells), case.typed) for case in AWKWARD}) == len(AWKWARD)
@@ -134,7 +212,8 @@ def test_a_target_with_decimal_commas_is_a_number(desk, call):
 def test_a_mark_that_is_a_class_is_noted_and_can_be_missing(desk, call):
     flowers(40).assign(kind=["a", "b", "?", "b"] * 10).to_csv("t.csv", index=False)
     assert any("'?' in the target" in note for note in json.loads(call(*FIT.split()).out)["notes"])
-    assert "'kind' has no value in row 3" in error_of(call(*FIT.split(), "--missing", "?"))
+    answer = call(*FIT.split(), "--missing", "?")
+    assert json.loads(answer.out)["labelled_rows"] == 30
 
 
 def test_new_rows_are_refused_with_the_same_hint(desk, call):

@@ -1,5 +1,7 @@
 """Sets, intervals, uncertainty and novelty on the command line: the same as in Python."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,6 +48,41 @@ def test_intervals_are_columns(desk, call):
     answer = call("predict", "new.modae", "train.csv", "-o", "out.csv", "--uncertainty")
     assert answer.code == 2
     assert "see the column 'spread'" in " ".join(answer.err.split())
+
+
+def test_a_tuned_model_holds_out_rows_that_the_search_never_saw(desk, call, monkeypatch):
+    flowers(150, seed=1).to_csv("train.csv", index=False)
+    seen, search = [], modae.ModularClassifierCV.fit
+
+    def fit(self, X, y):
+        seen.append(np.asarray(X))
+        return search(self, X, y)
+
+    monkeypatch.setattr("modae.ModularClassifierCV.fit", fit)
+    tune = ("tune", "train.csv", "--target", "kind", "-o", "new.modae", "--calibrate", 0.4, "--json")
+    answer = call(*tune, "--estimator", "knn")
+    assert answer.code == 0, answer.err
+    assert any("--coverage 0.9" in line for line in json.loads(answer.out)["next"])
+    ensemble = modae.load("new.modae")[-1]
+    assert len(ensemble.held_out_.wrong) == 60
+    assert len(seen[0]) == 90
+    assert {len(member.targets_) for member in ensemble.estimators_} == {90}
+    answer = call("predict", "new.modae", "good.csv", "-o", "out.csv", "--coverage", 0.8)
+    assert answer.code == 0, answer.err
+    steps = modae.load("new.modae")[:-1]
+    X = steps.transform(pd.read_csv("good.csv").drop(columns="kind"))
+    names = [f"in_set_{kind}" for kind in ("aster", "bellis", "crocus")]
+    np.testing.assert_array_equal(pd.read_csv("out.csv")[names], ensemble.predict_set(X, 0.8))
+
+
+def test_tuned_numbers_have_intervals(desk, call):
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    X.assign(progression=y).to_csv("train.csv", index=False)
+    tune = ("tune", "train.csv", "--target", "progression", "-o", "new.modae", "--calibrate", 0.5, "-q")
+    assert call(*tune, "--estimator", "knn").code == 0
+    answer = call("predict", "new.modae", "train.csv", "-o", "out.csv", "--coverage", 0.9)
+    assert answer.code == 0, answer.err
+    assert {"low", "high"} <= set(pd.read_csv("out.csv"))
 
 
 def test_novelty_beside_the_rows_of_a_table(calibrated, call, monkeypatch):

@@ -34,6 +34,11 @@ def without_sizes(printed):
 
 
 @pytest.fixture
+def quick_rivals():
+    """None here: the page shows what people see."""
+
+
+@pytest.fixture
 def wine(tmp_path, monkeypatch):
     """The tables that the first program of the page writes."""
     monkeypatch.chdir(tmp_path)

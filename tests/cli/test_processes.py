@@ -14,7 +14,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 import modae
 from modae.cli import main
@@ -92,12 +91,60 @@ def test_data_go_to_stdout_and_words_to_stderr(desk, call):
     assert "standard output" in answer.err
 
 
-def test_on_a_terminal_there_is_a_bar_that_goes_away(monkeypatch):
-    talk = Talk()
-    talk.errors = Console(file=io.StringIO(), force_terminal=True, width=80)
-    with talk.stage("Reading", 100) as advance:
-        advance(50)
-    assert "\x1b[?25h" in talk.errors.file.getvalue()  # the cursor is back
+class Terminal(io.StringIO):
+    """Stderr for people."""
+
+    def isatty(self):
+        return True
+
+
+def test_on_a_terminal_one_line_is_written_over_and_goes_away(monkeypatch):
+    clock = iter(range(100))
+    monkeypatch.setattr("modae.utils.parallel.monotonic", lambda: next(clock))
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("COLUMNS", "60")
+    with Talk().stage("Reading", 1000) as advance:
+        advance(250)
+    shown = sys.stderr.getvalue().split("\r")
+    assert [line.strip() for line in shown if line.strip()] == [
+        "Reading ...",
+        "Reading: 25%, 250 of 1,000 rows, 3 s left",
+    ]
+    assert "\n" not in sys.stderr.getvalue()
+    assert max(map(len, shown)) < 60
+    assert shown[-2].isspace()
+
+
+def test_in_a_pipe_lines_are_written_now_and_then(monkeypatch, capsys):
+    clock = iter(range(0, 1000, 4))
+    monkeypatch.setattr("modae.utils.parallel.monotonic", lambda: next(clock))
+    with Talk().stage("Comparing", unit="fit") as advance:
+        advance(0, 8)
+        for _ in range(8):
+            advance()
+    assert capsys.readouterr().err.splitlines() == [
+        "Comparing ...",
+        "Comparing: 25%, 2 of 8 fits, 36 s left",
+        "Comparing: 62%, 5 of 8 fits, 14 s left",
+        "Comparing: 100%, 8 of 8 fits, 0 s left",
+    ]
+    with Talk(quiet=True).stage("Comparing") as advance:
+        advance(5)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_search_on_a_terminal_shows_how_far_it_is(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr("modae.ensembles.tuning.PATIENCE", 0.0)
+    rows, labels = np.random.default_rng(0).standard_normal((60, 4)), np.arange(60) % 2
+    search = modae.ModularClassifierCV(estimator=None, diversities=[0.5], cv=2, scale=False).fit(
+        rows, labels
+    )
+    assert "Searching ..." in sys.stderr.getvalue()
+    monkeypatch.setattr("modae.ensembles.tuning.PATIENCE", 3600.0)
+    sys.stderr = Terminal()
+    search.fit(rows, labels)
+    assert not sys.stderr.getvalue().strip()
 
 
 def test_letters_that_a_terminal_lacks_are_escaped(desk, monkeypatch):
@@ -138,6 +185,10 @@ def test_the_shell_can_complete_commands():
     complete = environment(_MODAE_COMPLETE="complete_bash", COMP_WORDS="modae tr", COMP_CWORD="1")
     run = subprocess.run([sys.executable, "-c", COMMAND], capture_output=True, text=True, env=complete)
     assert run.stdout.split() == ["transform"]
+    words = "modae fit t.csv --estimator l"
+    complete |= {"COMP_WORDS": words, "COMP_CWORD": "4"}
+    run = subprocess.run([sys.executable, "-c", COMMAND], capture_output=True, text=True, env=complete)
+    assert run.stdout.split() == ["logistic"]
 
 
 ON_SMALL_DISK = 'mount -t tmpfs -o size=8k tmpfs "$1" && shift && "$@"; echo $?; ls -A disk'

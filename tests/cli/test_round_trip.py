@@ -347,9 +347,9 @@ def test_models_that_python_saved_work_too(desk, call):
 
 
 def test_export_writes_onnx(desk, call):
-    assert call("export", "features.modae", "out.onnx").code == 0
+    assert call("export", "features.modae", "-o", "out.onnx").code == 0
     assert (desk / "out.onnx").stat().st_size > 0
-    assert call("export", "features.modae", "out.txt").code == 2
+    assert call("export", "features.modae", "-o", "out.txt").code == 2
 
 
 @pytest.mark.parametrize("options", ["--target kind", "--target long --drop kind"])
@@ -363,7 +363,7 @@ def test_tuning_tries_several_kinds_of_members(desk, call, options):
     }
     assert said["leaderboard"][0]["score"] == pytest.approx(said["score"])
     others = {row["name"]: row["score"] for row in said["others"]}
-    assert others.pop("modae, as chosen") == pytest.approx(said["score"], abs=0.02)
+    assert others.pop("this model") == pytest.approx(said["score"], abs=0.02)
     assert said["baseline"] == max(others, key=others.get)
     model = modae.load("new.modae")
     assert model.predict(flowers()[model.feature_names_in_]).shape == (60,)

@@ -96,7 +96,6 @@ def test_predict_says_which_rows_are_new(model, tables, run_cli, name, words):
 
 
 def test_the_headline_of_a_report_is_the_error_on_new_rows_only(model, tables, run_cli):
-    pytest.importorskip("plotly")
     estimator = modae.load(model)
     for name, is_own in (("new", True), ("train", False)):
         frame = pd.read_csv(tables / f"{name}.csv")

@@ -130,7 +130,8 @@ def with_target(values):
     ("values", "task", "classify"),
     [
         (np.arange(51.0), "auto", False),
-        (np.arange(50.0), "auto", True),
+        (np.arange(100.0) // 2, "auto", True),
+        (np.arange(50.0), "auto", False),
         (np.arange(51.0), "classify", True),
         (np.arange(3.0), "regress", False),
         (np.array([0.5, 1.5]), "auto", False),

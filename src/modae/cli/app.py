@@ -27,15 +27,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Data = Annotated[
-    str,
-    Argument(metavar="DATA", help="Table: .csv .txt .xlsx .jsonl .parquet .arrow .npy, - for stdin."),
-]
+TABLES = "Table: .csv .txt .xlsx .jsonl .parquet .arrow .npy, - for stdin."
+Data = Annotated[str, Argument(metavar="DATA", help=TABLES)]
 Model = Annotated[str, Argument(metavar="MODEL", help="A model that fit or tune wrote.")]
-Target = Annotated[
-    str | None,
-    Option(metavar="COLUMN", help="Column to predict; an index for .npy, a key for .npz."),
-]
+Target = Annotated[str | None, Option(metavar="COLUMN", help="Column to predict; of .npy an index.")]
+KINDS = "knn, logistic, svm, tree or forest"
+COMPLETED: Any = {"autocompletion": lambda: KINDS.replace(" or ", ", ").split(", ")}
 NoHeader = Annotated[bool, Option("--no-header", help="The CSV has no line of names.")]
 Seed = Annotated[int, Option(help="The same seed gives the same model.")]
 Jobs = Annotated[int | None, Option(help="Cores to use; -1 is all.")]
@@ -49,16 +46,10 @@ SHARED = {
 #: How a table is written: options of every command that reads one.
 READING: dict[str, tuple[Any, Any]] = {
     "format": (str | None, Option(None, metavar="KIND", help="What the table is, such as csv or xlsx.")),
-    "decimal": (
-        str | None,
-        Option(None, metavar="MARK", help="Before decimals: , if 49,0 is a number."),
-    ),
+    "decimal": (str | None, Option(None, metavar="MARK", help="Before decimals: , in 49,0.")),
     "thousands": (str | None, Option(None, metavar="MARK", help="Between thousands: , in 3,685.20.")),
     "strip": (list[str], Option([], metavar="TEXT", help="Taken off numbers, as $; can be repeated.")),
-    "missing": (
-        list[str],
-        Option([], metavar="TEXT", help="Stands for no value, as ?; can be repeated."),
-    ),
+    "missing": (list[str], Option([], metavar="TEXT", help="Means no value, as ?; can be repeated.")),
     "dates": (bool, Option(False, "--dates", help="Dates become year, month, weekday and days.")),
 }
 
@@ -150,7 +141,6 @@ def modae(
     "Fit what predicts best of many candidates.",
     tune=True,
     diversity=None,
-    calibrate=None,
     no_check=False,
 )
 @_command("fitting.fit_command", tune=False)
@@ -159,33 +149,19 @@ def fit(
     out: str = Option(..., "--out", "-o", metavar="MODEL", help="Where to save the model: NAME.modae."),
     target: Target = None,
     modules: int | None = Option(None, metavar="M", help="How many modules; 30 if not given."),
-    components: str | None = Option(
-        None, metavar="H", help="Components of each; to tune, a list such as 2,4,8."
-    ),
-    diversity: float | None = Option(
-        None, metavar="D", help="From 0 (all modules equal) to 1; 0.8 if not given."
-    ),
+    components: str | None = Option(None, metavar="H", help="Components of each; to tune, as 2,4,8."),
+    diversity: float | None = Option(None, metavar="D", help="From 0 (all are equal) to 1; else 0.8."),
     tune: bool = False,
-    estimator: str | None = Option(
-        None,
-        help="knn, logistic, svm, tree or forest; if not given, knn, and tune tries several.",
-        autocompletion=lambda: ["knn", "logistic", "svm", "tree", "forest"],
-    ),
+    estimator: str | None = Option(None, help=f"{KINDS}; else knn; tune tries several.", **COMPLETED),
     task: str = Option("auto", help="auto, classify or regress."),
     scale: str = Option("auto", help="auto, standard or none; auto looks at the columns."),
     encode: bool = Option(False, "--encode", help="Make columns of strings into columns of 0 and 1."),
     impute: bool = Option(False, "--impute", help="Fill missing values by the median."),
-    drop: list[str] = Option(
-        [], metavar="COLUMN", help="Leave a column out, such as an id; can be repeated."
-    ),
-    calibrate: float | None = Option(
-        None, metavar="SHARE", help="Hold out rows, so that predict can keep --coverage."
-    ),
+    drop: list[str] = Option([], metavar="COLUMN", help="Leave a column out; can be repeated."),
+    calibrate: float | None = Option(None, metavar="SHARE", help="Hold rows out, for --coverage."),
     no_header: NoHeader = False,
     no_check: bool = Option(False, "--no-check", help="Do not cross-validate."),
-    no_fingerprint: bool = Option(
-        False, "--no-fingerprint", help="Do not let the model tell its training rows from new ones."
-    ),
+    no_fingerprint: bool = Option(False, "--no-fingerprint", help="Forget which rows it was fitted to."),
     seed: Seed = 0,
     jobs: Jobs = None,
 ) -> None:
@@ -207,18 +183,10 @@ def apply(
     out: str = Option(
         ..., "--out", "-o", metavar="TABLE", help="Where to write: .csv, .parquet, .npy, - for stdout."
     ),
-    keep: list[str] = Option(
-        [], metavar="COLUMN", help="Pass a column through, such as an id; can be repeated."
-    ),
-    coverage: float | None = Option(
-        None, metavar="SHARE", help="Sets of classes, or intervals, that hold this share of the truth."
-    ),
-    uncertainty: bool = Option(
-        False, "--uncertainty", help="Total, aleatoric and epistemic uncertainty of the vote."
-    ),
-    novelty: str | None = Option(
-        None, metavar="TABLE", help="How unlike the rows of this table each row is: a p-value."
-    ),
+    keep: list[str] = Option([], metavar="COLUMN", help="Pass a column through; can be repeated."),
+    coverage: float | None = Option(None, metavar="SHARE", help="Sets, or intervals, right this often."),
+    uncertainty: bool = Option(False, "--uncertainty", help="Of the vote: total, aleatoric, epistemic."),
+    novelty: str | None = Option(None, metavar="TABLE", help="How unlike its rows each is: a p-value."),
     no_header: NoHeader = False,
 ) -> None:
     """Run a model over a table."""
@@ -230,9 +198,7 @@ def info(model: Model) -> None:
 
 
 @_command("models.export_command")
-def export(
-    model: Model, out: str = Argument(..., metavar="FILE", help="Where to write: NAME.onnx.")
-) -> None:
+def export(model: Model, out: str = Option(..., "--out", "-o", metavar="ONNX", help="A file.")) -> None:
     """Write a model as ONNX, which runs without Python."""
 
 
@@ -253,7 +219,7 @@ def report(
 
 
 @_command("demonstrations.demo_command")
-def demo(out: Path = Option(Path("modae-demo"), help="Folder for pictures.")) -> None:
+def demo(out: Path = Option(Path("modae-demo"), "--out", "-o", help="Folder for pictures.")) -> None:
     """A quick tour on handwritten digits, with pictures."""
 
 
@@ -263,7 +229,7 @@ def reproduce(
         None, help="theorems, figure1, table1, figure2, section51, section52, transfer; or all."
     ),
     full: bool = Option(False, "--full", help="The paper's scale: up to 45 minutes."),
-    out: Path = Option(Path("modae-reproduction"), help="Folder for pictures and numbers."),
+    out: Path = Option(Path("modae-reproduction"), "--out", "-o", help="Folder for what it makes."),
     source: str = Option("embedded", help='Digits: "embedded", "openml" or a folder of MNIST files.'),
     jobs: Jobs = -1,
     fresh: bool = Option(False, "--fresh", help="Measure again what an earlier run in --out did."),

@@ -8,28 +8,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from modae.sources.cells import Reading, is_number_text
+from modae.sources.cells import MINUS, Reading, is_number_text
 
 #: Cells that stand for nothing, in small letters. (Those that are read so anyway are for strings.)
-MARKERS = {"?", "-", "--", "---", ".", "..", "*", "/", "n/a", "na", "n.a.", "nan", "none", "null", "nil"}
-MARKERS |= {
-    "missing",
-    "unknown",
-    "#n/a",
-    "#div/0!",
-    "#value!",
-    "#ref!",
-    "#num!",
-    "#name?",
-    "not available",
-    "no data",
-}
+MARKS_OF_NOTHING = "? - -- --- . .. * / n/a na n.a. nan none null nil missing unknown #n/a #div/0! #ref!"
+MARKERS = {*MARKS_OF_NOTHING.split(), "#value!", "#num!", "#name?", "not available", "no data"}
 
 #: Marks before decimals and between thousands; of two that suit alike, the first is proposed.
 MARKS = [(".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "), (".", "'")]
 
 #: What stands before or behind a number: a sign, or a unit in letters if all cells have it.
-UNIT = re.compile(r"[+-]?\s*([^\w\s.,+-])\s*[\d.,].*|.*\d\s*([^\w\s.,+-]|[a-zµ]{1,3}|[A-Z]{3})")
+UNIT = re.compile(
+    r"[+-]?\s*([^\w\s.,+-]|[A-Z]{3}(?=\s))\s*[\d.,].*|.*\d\s*([^\w\s.,+-]|[a-zµ]{1,3}|[A-Z]{3})"
+)
+
+#: Around a number, instead of a minus.
+AROUND = re.compile(r"\((.*\d.*)\)")
 
 #: The share of numbers from which on a column is one of numbers, and other cells are slips.
 NEARLY_ALL = 0.9
@@ -38,7 +32,11 @@ NEARLY_ALL = 0.9
 MOST_MARKERS = 3
 
 DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d{1,2}\.\d{1,2}\.\d{4}|\d{4}/\d{1,2}/\d{1,2}")
-UNSURE_DATE = re.compile(r"\d{1,2}[/-]\d{1,2}[/-]\d{2,4}( .*)?|\d{1,2}\.\d{1,2}\.\d{2}")
+MONTH = "(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
+UNSURE_DATE = re.compile(
+    r"\d{1,2}[/-]\d{1,2}[/-]\d{2,4}( .*)?|\d{1,2}\.\d{1,2}\.\d{2}|\d{4}-\d\d"
+    rf"|\d{{1,2}}[ .-]*{MONTH}[ ,.-]*\d{{2,4}}|{MONTH}[ .]*\d{{1,2}},? \d{{4}}"
+)
 
 
 @dataclass
@@ -46,7 +44,7 @@ class Oddity:
     """What a column of text is: a "number" once ``options`` are given, a "date", an "unsure date" (which
     number is the month?) or "words". ``shown`` is a cell that tells, ``slips`` are cells of a column of
     numbers that are none, and no usual mark of nothing. It is ``unsure`` whether commas stand before
-    decimals or between thousands.
+    decimals or between thousands; units are ``mixed`` if not all numbers have the same.
     """
 
     kind: str
@@ -54,6 +52,7 @@ class Oddity:
     shown: str = ""
     slips: list[str] = field(default_factory=list)
     unsure: bool = False
+    mixed: bool = False
 
 
 def look_at(values: Sequence[str]) -> Oddity:
@@ -74,10 +73,12 @@ def look_at(values: Sequence[str]) -> Oddity:
             return Oddity(kind, {"dates": True} | missing if kind == "date" else {}, next(iter(rest)))
     units = Counter[str]()
     for cell, count in rest.items():
-        match = UNIT.fullmatch(cell)
+        match = UNIT.fullmatch(AROUND.sub(r"\1", cell))
         if match:
             units[match[1] or match[2]] += count
     strip = [unit for unit, n in units.items() if not unit.isalpha() or n >= NEARLY_ALL * total]
+    mixed = len(strip) > 1 or (strip and any(map(is_number_text, rest)) and strip[0] not in MINUS)
+    strip = ["()", *strip] if any(map(AROUND.fullmatch, rest)) else strip
     text, judged = pa.array(list(rest), pa.string()), []
     for decimal, thousands in MARKS:
         reading = Reading(decimal=decimal, thousands=thousands, strip=strip)
@@ -96,12 +97,7 @@ def look_at(values: Sequence[str]) -> Oddity:
     decimal, thousands = MARKS[suiting[0]]
     few = len(others) <= MOST_MARKERS and not any(re.search(r"\d", cell) for cell in others)
     markers += others if few else []
-    found = {
-        "strip": strip,
-        "decimal": decimal if decimal != "." else "",
-        "thousands": thousands,
-        "missing": markers,
-    }
+    found = {"strip": strip, "decimal": decimal.strip("."), "thousands": thousands, "missing": markers}
     shown = others[0] if others else next(wrong, "")
     options = {name: value for name, value in found.items() if value}
-    return Oddity("number", options, shown, others, unsure=suiting[:2] == [1, 2])
+    return Oddity("number", options, shown, others, suiting[:2] == [1, 2], bool(mixed))

@@ -12,18 +12,21 @@ import shlex
 import sys
 import textwrap
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.filesize import decimal
 
 from modae.utils.atomic import LITTER_PREFIX
-from modae.utils.text import bounded_loss, closeness, counted, percent
+from modae.utils.text import bounded_loss, closeness, counted
+
+if TYPE_CHECKING:
+    from modae.ensembles.leaderboard import Leaderboard
 
 #: Exit codes: a bug in modae, a mistake of the user, the disk or a missing package, Ctrl-C, and a reader
 #: that went away (the code that a shell gives to a program that the signal SIGPIPE ended).
@@ -37,6 +40,9 @@ TYPED: ContextVar[list[str]] = ContextVar("TYPED", default=[])  # noqa: B039  (i
 
 WIDTH = 80
 INDENT = 13
+
+#: The model that a command is about, among others.
+THIS = "this model"
 
 #: A number of bytes that people can read.
 size = partial(decimal, precision=0)
@@ -78,25 +84,31 @@ class Talk:
                 self.lines.append(("note", text))
 
     def next(self, *commands: str) -> None:
-        """Commands that make sense now."""
-        self.following += commands
+        """Commands that make sense now; the first ones first."""
+        self.following += [each for each in commands if each not in self.following]
         self.data["next"] = self.following
 
-    @contextmanager
-    def stage(self, text: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-        """A function to call with the number of rows that were done; a bar, or one plain line."""
-        silent = self.quiet or self.as_json
-        if silent or not self.errors.is_terminal:
-            if not silent:
-                plain(self.errors, f"{text} ...")
-            yield lambda rows: None
-            return
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TimeElapsedColumn
+    def stage(self, text: str, total: int | None = None, unit: str = "row") -> Any:
+        """For ``with``: a function to call with the number of steps that were done."""
+        from modae.utils.parallel import progress_bar
 
-        words = ("{task.description}", BarColumn(30), "{task.completed:,} rows", TimeElapsedColumn())
-        with Progress(SpinnerColumn(), *words, console=self.errors, transient=True) as bar:
-            task = bar.add_task(text, total=total)
-            yield lambda rows: bar.advance(task, rows)
+        return progress_bar(text, total, shown=not (self.quiet or self.as_json), unit=unit)
+
+    def table(self, board: Leaderboard, name: str) -> None:
+        """Lines that are shown as they are; for JSON, a dict for each model under a name."""
+        rows = zip(*(column.tolist() for column in board.values()), strict=True)
+        found = [dict(zip(board, row, strict=True)) for row in rows]
+        self.say("", "\n".join(f" {line}" for line in str(board).splitlines()), **{name: found})
+
+    @contextmanager
+    def watch(self, text: str, search: Any) -> Iterator[None]:
+        """Say how far a search is, through a callback of scikit-learn."""
+        with self.stage(text, unit="trial") as advance:
+            told = dict.fromkeys(("on_fit_task_begin", "teardown"), lambda estimator, context: None)
+            told["setup"] = lambda estimator, context: advance(0, context.max_subtasks)
+            told["on_fit_task_end"] = lambda estimator, context: advance(int(bool(context.parent)))
+            search.set_callbacks(SimpleNamespace(**told))
+            yield
 
     def show(self) -> None:
         """The report as lines of at most 80 columns, or as one JSON object.
@@ -130,16 +142,21 @@ def plain(console: Any, text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def say_scores(
-    score: float, other: float, name: str, classify: bool, n_folds: int | None, talk: Talk
-) -> None:
-    """How good an ensemble is, and what it was compared with."""
-    label, ours, theirs = "fit", f"R2 {score:.3f}", f"R2 {other:.3f}"
-    if classify:
-        label, ours, theirs = "accuracy", percent(score), percent(other)
-    when = "when it was fitted" if n_folds is None else f"in {n_folds} folds"
-    facts = {"score": score, "baseline": name, "baseline_score": other}
-    talk.say(label, f"{ours} {when}; {name}: {theirs}.", **facts)
+def say_others(table: Leaderboard, text: str, talk: Talk, command: str = "") -> None:
+    """A model, under the name THIS, among others; whether it is worth using comes first.
+
+    If it is not, what is better is the first thing to type: a command, or, if there is none, Python.
+    """
+    talk.say("others", text)
+    talk.table(table, "others")
+    names, scores, verdict = list(table["name"]), table["score"].tolist(), table.verdict(THIS)
+    own = names.index(THIS)
+    other = 0 if own else 1
+    facts = {"score": scores[own], "baseline": names[other], "baseline_score": scores[other]}
+    talk.headline("verdict", verdict, verdict=verdict, **facts)
+    better, classify = table.better_than(THIS), table.measure == "error"
+    if better:
+        talk.next(command or f"rivals(X, y, classify={classify})[{better!r}]  # modae.metrics")
 
 
 def say_modules(model: dict[str, Any], talk: Talk) -> None:
@@ -158,8 +175,10 @@ def say_modules(model: dict[str, Any], talk: Talk) -> None:
         fitted = SimpleNamespace(**{f"{name}_": value for name, value in certificate.items()})
         numbers = {name: certificate[name] for name in ("loss", "lower_bound", "optimality_gap")}
         loss, bound = bounded_loss(fitted)
-        text = f"loss {loss}, no modules reach less than {bound}: {closeness(fitted)}."
-        talk.say("certificate", text, **numbers)
+        talk.data.update(numbers)
+        if loss != "0":  # where modules keep all of the variance, any would
+            text = f"loss {loss}, no modules reach less than {bound}: {closeness(fitted)}."
+            talk.say("certificate", text)
 
 
 class UserError(Exception):

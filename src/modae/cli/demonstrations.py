@@ -10,15 +10,17 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import numpy as np
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
+from sklearn.base import clone
 from sklearn.decomposition import PCA
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.pipeline import make_pipeline
 
-from modae.cli.console import Talk, UserError, plain, say_modules
+from modae.cli.console import THIS, Talk, UserError, plain, say_modules, say_others
 from modae.cli.tables import check_output
 from modae.datasets import load_benchmark
 from modae.display import AllocationDisplay, DiversityPathDisplay, ReconstructionDisplay
@@ -29,14 +31,20 @@ from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.files.objects import model_summary
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.bagging import BaggingAutoencoder
+from modae.metrics.comparison import compare, rivals
 from modae.report.api import build
-from modae.report.page import require_plotly
 from modae.reproduction.page import make_page
 from modae.reproduction.run import DIFFERS, PARTS, REPRODUCED, Setting, Verdict, counts, reproduce
 from modae.utils.atomic import atomic_write
 from modae.utils.text import percent
 
 N_TRAIN, N_TEST = 2000, 2000
+
+#: Modules, and components of each.
+SIZES = 20, 15
+
+#: One PCA as large as a module, others that are better, and one as large as all modules together.
+PCA_SIZES = 15, 30, 60, 300
 
 COLOURS = {REPRODUCED: "green", DIFFERS: "yellow"}
 
@@ -47,29 +55,30 @@ PRINTED = ("table1.txt", "figure2.txt")
 def demo_command(options: Any, talk: Talk) -> None:
     """Tune on digits, compare with what the ensemble is better than, draw."""
     pyplot()  # without which there would be no pictures after the work
-    require_plotly()
     X, y = load_benchmark("basic", N_TRAIN + N_TEST, random_state=0, return_X_y=True)
     out = options.out
     out.mkdir(parents=True, exist_ok=True)
-    train, test, y_train, y_test = train_test_split(X, y, train_size=N_TRAIN, random_state=0, stratify=y)
+    fold = train_test_split(np.arange(len(y)), train_size=N_TRAIN, random_state=0, stratify=y)
+    (train, test), y_train = (X[each] for each in fold), y[fold[0]]
     talk.say("read", f"MNIST digits: {N_TRAIN:,} to train, {N_TEST:,} to test.")
-    neighbor, bagging = NearestNeighborClassifier(), BaggingAutoencoder(10, 10)
-    extractor = LinearModularAutoencoder(10, 10)
-    search = ModularClassifierCV(extractor, neighbor, scale=False, n_jobs=-1, random_state=0)
+    neighbor, bagging = NearestNeighborClassifier(), BaggingAutoencoder(*SIZES)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)  # those of the page too
+    search = ModularClassifierCV(
+        LinearModularAutoencoder(*SIZES), neighbor, cv=folds, scale=False, n_jobs=-1, random_state=0
+    )
+    with talk.watch("Tuning", search):
+        search.fit(train, y_train)
     models = {
-        "modular, tuned, 1-NN": search,
-        "one PCA, 10 components, 1-NN": make_pipeline(PCA(10, random_state=0), neighbor),
-        "one PCA, 100 components, 1-NN": make_pipeline(PCA(100, random_state=0), neighbor),
-        "Bagging Autoencoders, 1-NN": ModularClassifier(bagging, n_jobs=-1, random_state=0),
+        THIS: clone(search.best_estimator_).set_params(n_jobs=None),
+        "Bagging Autoencoders": ModularClassifier(bagging, random_state=0),
+        **{f"one PCA with {k}": make_pipeline(PCA(k, random_state=0), neighbor) for k in PCA_SIZES},
+        **rivals(train, y_train, classify=True),
     }
-    with talk.stage("Tuning, and fitting what it is compared with"):
-        errors = {
-            name: 1.0 - float(model.fit(train, y_train).score(test, y_test))
-            for name, model in models.items()
-        }
+    with talk.stage("Comparing it with other methods", len(models), "fit") as advance:
+        table = compare(models, X, y, cv=[fold], n_jobs=-1, advance=advance)
     say_path(search, talk)
-    rows = [f"\n {name:<32}{percent(error):>6}" for name, error in errors.items()]
-    talk.say("test", f"Wrong of the {N_TEST:,} that no model saw:{''.join(rows)}", errors=errors)
+    text = f"wrong of the {N_TEST:,} that no model saw (the PCAs and Bagging with 1-NN too):"
+    say_others(table, text, talk)
     best = search.best_estimator_
     say_modules(model_summary(best), talk)
     drawings: dict[str, Any] = {
@@ -116,7 +125,6 @@ def reproduce_command(options: Any, talk: Talk) -> int:
         pass  # not a mistake: said when the work begins
     if page is not None:
         check_output(page, (".html", ".htm"), option="--report")
-        require_plotly()
     setting.measured_folder.mkdir(parents=True, exist_ok=True)
     try:
         verdicts = run(names, setting, options.fresh, page, talk.errors)

@@ -2,44 +2,47 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from itertools import chain
 from shlex import join, quote
 from typing import Any
 from warnings import catch_warnings
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, SVR
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from modae.cli.console import Talk, UserError, one_line, refuse_if, say_modules, say_scores, size
+from modae.cli.console import THIS, Talk, UserError, one_line, refuse_if, say_modules, say_others, size
+from modae.cli.remarks import remarks_on
 from modae.cli.tables import as_typed, batch_rows, check_output
-from modae.cli.training_data import TrainingData, front_steps, read_training_data, scale_ratio
+from modae.cli.training_data import TrainingData, front_steps, missing_targets, read_table, scale_ratio
+from modae.data.validation import take_rows
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.classifier_cv import ModularClassifierCV
-from modae.ensembles.leaderboard import Leaderboard
+from modae.ensembles.conformal import hold_out
+from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.regressor import ModularRegressor
 from modae.ensembles.regressor_cv import ModularRegressorCV
 from modae.files.api import describe, save
 from modae.files.objects import NOTES
 from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.linear.model import resolved_components
 from modae.metrics.comparison import compare, rivals
 from modae.sources.batches import open_batches
 from modae.utils.text import counted, listed, percent
 
 #: What a model file keeps of all that was said.
-KEPT = ("rows", "score", "baseline", "baseline_score", "tuned_rows")
-
-#: The tuned model among other methods.
-CHOSEN = "modae, as chosen"
+KEPT = ("rows", "score", "verdict", "tuned_rows")
 
 #: Ratio of two standard deviations from which on columns are standardised.
 TOO_DIFFERENT = 10.0
 
-#: Rows on which a fit is cross-validated: enough for a percent, and quick.
-JUDGED_ROWS = 5000
+#: Rows on which a fit is compared with other methods: enough for a percent, and quick.
+JUDGED_ROWS = 2000
 
 #: Rows on which candidates are compared; the chosen one is then fitted to all.
 TUNED_ROWS = 20_000
@@ -49,22 +52,14 @@ MOST_FOLDS = 5
 #: Rows from which numbers are predicted: the neighbours that a member takes the mean of.
 FEWEST_ROWS = 5
 
-#: Members by the names of ``--estimator``: module, class, parameters. (There is no linear regressor: a
+#: Members by the names of ``--estimator``, for classes and for numbers. (There is no linear regressor: a
 #: mean of linear regressors on linear modules is one linear regression again.)
-MEMBERS = {
-    "classify": {
-        "knn": ("modae.ensembles.neighbors", "NearestNeighborClassifier", {}),
-        "logistic": ("sklearn.linear_model", "LogisticRegression", {"max_iter": 2000}),
-        "svm": ("sklearn.svm", "SVC", {}),
-        "tree": ("sklearn.tree", "DecisionTreeClassifier", {}),
-        "forest": ("sklearn.ensemble", "RandomForestClassifier", {"n_estimators": 50}),
-    },
-    "regress": {
-        "knn": ("sklearn.neighbors", "KNeighborsRegressor", {}),
-        "svm": ("sklearn.svm", "SVR", {}),
-        "tree": ("sklearn.tree", "DecisionTreeRegressor", {}),
-        "forest": ("sklearn.ensemble", "RandomForestRegressor", {"n_estimators": 50}),
-    },
+MEMBERS: dict[str, tuple[Any, Any]] = {
+    "knn": (NearestNeighborClassifier(), KNeighborsRegressor()),
+    "logistic": (LogisticRegression(max_iter=2000), None),
+    "svm": (SVC(), SVR()),
+    "tree": (DecisionTreeClassifier(), DecisionTreeRegressor()),
+    "forest": (RandomForestClassifier(50), RandomForestRegressor(50)),
 }
 
 
@@ -72,8 +67,11 @@ def fit_command(options: Any, talk: Talk) -> None:
     """Read, prepare, fit, judge, save, and say all of it."""
     sizes = check_options(options)
     talk.data["command"] = options.command
-    found = read_training_data(options, talk)
+    found = read_table(options, talk)
     prepare(found, options, talk)
+    picks = options.calibrate is not None or found.missing_label is not None
+    single = "--calibrate, and a target that some rows lack, need single rows"
+    refuse_if(picks and found.sample.share < 1.0, f"{single}: the table must fit into 128 MB.")
     fewer = f"there are {found.width} columns: give fewer"
     refuse_if(sizes and sizes[-1] > found.width, f"--components {options.components}: {fewer}.")
     with catch_warnings(record=True, action="always") as caught:
@@ -82,7 +80,7 @@ def fit_command(options: Any, talk: Talk) -> None:
         else:
             model = unfitted(found, options, sizes)
             if found.y is not None and not options.no_check:
-                cross_validate(model, found, options, talk)
+                judge(model, found, options, talk)
         if not hasattr(model, "n_features_in_"):
             fit(model, found, talk)
     talk.note(*(one_line(str(each.message)) for each in caught))
@@ -128,12 +126,16 @@ def unfitted(found: TrainingData, options: Any, sizes: list[int]) -> Any:
     member = make_member(name, found.classify)
     ensemble: Any = ModularClassifier if found.classify else ModularRegressor
     fewest = 0 if found.classify else getattr(member, "n_neighbors", 0)
-    needs = f"--estimator {name} needs at least {fewest} rows, and there are {found.n_rows}"
-    refuse_if(found.n_rows < fewest, f"{needs}: add rows, or use --estimator tree.")
-    more = "--calibrate holds out single rows: the table must fit into 128 MB"
-    refuse_if(options.calibrate is not None and found.sample.share < 1.0, f"{more}.")
+    n_rows = len(found.labels)
+    needs = f"--estimator {name} needs at least {fewest} rows, and there are {n_rows}"
+    refuse_if(n_rows < fewest, f"{needs}: add rows, or use --estimator tree.")
     return ensemble(
-        extractor, member, calibrate=options.calibrate, n_jobs=options.jobs, random_state=options.seed
+        extractor,
+        member,
+        calibrate=options.calibrate,
+        missing_label=found.missing_label,
+        n_jobs=options.jobs,
+        random_state=options.seed,
     )
 
 
@@ -144,7 +146,7 @@ def fit(model: Any, found: TrainingData, talk: Talk) -> None:
             model.fit(found.prepared(found.sample.rows), found.y)
         return
     talk.note("Larger than 128 MB: the table was read again for the fit, batch by batch.")
-    with talk.stage("Fitting", (1 if found.y is None else 2) * found.n_rows) as advance:
+    with talk.stage("Fitting", (1 if found.y is None else 2) * found.n_rows, "row") as advance:
         rows = open_batches(lambda: found.batches(advance), batch_size=batch_rows(found.width))
         model.fit(rows, found.y)
 
@@ -155,41 +157,36 @@ def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
     sizes = f"{counted(found.n_rows, 'row')}, {counted(n_columns, 'column')}"
     facts = {"data": table.origin, "rows": found.n_rows, "columns": n_columns}
     talk.say("read", f"{table.origin}: {sizes}.", **facts)
-    if found.classify:
-        labels, counts = np.unique(found.y, return_counts=True)
-        classes = dict(zip(map(str, labels), map(int, counts), strict=True))
-        shown = ", ".join(f"{label}: {count}" for label, count in list(classes.items())[:4])
-        what = f"{len(classes)} classes ({shown}{', ...' if len(classes) > 4 else ''})"
-        talk.say("target", f"{options.target}, {what}.", target=options.target, classes=classes)
-    elif found.y is not None:
-        what = f"a number from {found.y.min():g} to {found.y.max():g}"
-        talk.say("target", f"{options.target}, {what}.", target=options.target, classes=None)
+    if found.y is not None:
+        classes: Any = None
+        if found.classify:
+            labels, counts = np.unique(found.labels, return_counts=True)
+            classes = dict(zip(map(str, labels), map(int, counts), strict=True))
+            shown = ", ".join(f"{label}: {count}" for label, count in list(classes.items())[:4])
+            what = f"{len(classes)} classes ({shown}{', ...' if len(classes) > 4 else ''})"
+        else:
+            what = f"a number from {found.labels.min():g} to {found.labels.max():g}"
+        facts = {"target": options.target, "classes": classes, "labelled_rows": len(found.labels)}
+        talk.say("target", f"{options.target}, {what}.", **facts)
+        if found.missing_label is not None:
+            some, n_rows = f"{len(found.labels):,} rows have a target", f"{found.n_rows:,}"
+            talk.say("", f"{some} and train what predicts; all {n_rows} train the modules.")
     ratio, ends = scale_ratio(found.scaler)
-    tried = options.tune and options.scale == "auto" and ratio > TOO_DIFFERENT
-    scale = options.scale == "standard" or (
-        options.scale == "auto" and ratio > TOO_DIFFERENT and not tried
-    )
-    if tried:
-        why = f"both ways are tried: the deviations of the columns differ {ratio:,.0f}-fold"
-    elif options.scale != "auto":
-        why = "as asked" if scale else "as asked; columns count by their variance"
-    elif not ends:
-        why = "the columns do not vary"
-    else:
-        why = f"the deviations of the columns differ {ratio:,.0f}-fold{f' ({ends})' if scale else ''}"
-    answer = "" if tried else "yes: " if scale else "no: "
-    talk.say("scaled", f"{answer}{why}.", scaled=scale, scale_ratio=ratio)
+    auto, wide = options.scale == "auto", options.scale == "auto" and ratio > TOO_DIFFERENT
+    tried = wide and options.tune
+    scale = options.scale == "standard" or (wide and not tried)
+    why = f"the deviations of the columns differ {ratio:,.0f}-fold" if auto else "as asked"
+    why += f" ({ends})" if auto and scale else ""
+    answer = "both ways are tried" if tried else "yes" if scale else "no"
+    talk.say("scaled", f"{answer}: {why}.", scaled=scale, scale_ratio=ratio)
     found.steps = front_steps(found, scale, options.impute)
     if found.categories:
         encoded = f"{counted(len(found.categories), 'column')} of strings"
         talk.say("encoded", f"{encoded}; {found.width} columns now.", width=found.width)
-    for name, strings in found.categories.items():
-        if len(strings) == found.n_rows:
-            talk.note(f"Column {name!r} has another string in every row: if it is an id, --drop it.")
     if options.impute:
         missing = found.n_missing
         talk.say("imputed", f"{counted(missing, 'missing value')}, by the median.", imputed=missing)
-    talk.note(*found.notes)
+    talk.note(*found.notes, *remarks_on(found))
 
 
 def say_saved(told: dict[str, Any], model: Any, found: TrainingData, options: Any, talk: Talk) -> None:
@@ -201,33 +198,39 @@ def say_saved(told: dict[str, Any], model: Any, found: TrainingData, options: An
     rows = "; it holds rows of the training data" if told["holds_rows"] else ""
     facts = {"model": options.out, "bytes": told["bytes"], "holds_rows": told["holds_rows"]}
     talk.say("saved", f"{options.out} ({size(told['bytes'])}){rows}.", **facts)
-    same = "".join(f" --{flag}" for flag in ("encode", "impute") if getattr(options, flag))
-    same += "".join(f" --drop {quote(name)}" for name in options.drop)
-    read = {name: value for name, value in options.reading.items() if value}
-    same += "".join(f" {join(words)}" for words in as_typed(read))
     out, data = quote(options.out), quote(options.data)
     talk.next(f"modae transform {out} NEW.csv -o features.parquet")
     if found.y is not None:
         promised = "" if options.calibrate is None else " --coverage 0.9"
         talk.next(f"modae predict {out} NEW.csv -o predictions.csv{promised}")
         if not options.tune:
-            talk.next(f"modae tune {data} --target {quote(options.target)} -o {out}{same}")
+            talk.next(tune_command(options))
     if options.data != "-":
         talk.next(f"modae report {out} {data} -o report.html")
 
 
+def tune_command(options: Any) -> str:
+    """What to type to have the best of many candidates instead, of the same table."""
+    names = ("encode", "impute", "no_header", "drop", "calibrate")
+    given = {name.replace("_", "-"): getattr(options, name) for name in names} | options.reading
+    more = as_typed({name: value for name, value in given.items() if value})
+    words = ["modae", "tune", options.data, "--target", options.target, "-o", options.out]
+    return join([*words, *chain.from_iterable(more)])
+
+
 def make_member(name: str, classify: bool) -> Any:
     """A new member for the ensemble."""
-    known = MEMBERS["classify" if classify else "regress"]
-    what = "classes" if classify else "numbers"
-    refuse_if(name not in known, f"--estimator {name}: for {what} it must be one of {', '.join(known)}.")
-    module, kind, params = known[name]
-    return getattr(import_module(module), kind)(**params)
+    pairs = {each: pair[not classify] for each, pair in MEMBERS.items()}
+    known = {each: member for each, member in pairs.items() if member is not None}
+    what = f"for {'classes' if classify else 'numbers'} it must be one of {', '.join(known)}"
+    refuse_if(name not in known, f"--estimator {name}: {what}.")
+    return clone(known[name])
 
 
-def make_splits(y: np.ndarray, classify: bool, seed: int) -> Any:
+def make_splits(y: np.ndarray, found: TrainingData, seed: int) -> Any:
     """Five folds, fewer if a class is rare; None if one has a single row, or if rows are too few."""
-    if not classify:
+    y = y[~missing_targets(y)]
+    if not found.classify:
         n_folds = min(MOST_FOLDS, len(y) // 2)
         enough = n_folds > 1 and len(y) - -(-len(y) // n_folds) >= FEWEST_ROWS
         return KFold(n_folds, shuffle=True, random_state=seed) if enough else None
@@ -235,38 +238,51 @@ def make_splits(y: np.ndarray, classify: bool, seed: int) -> Any:
     return StratifiedKFold(n_folds, shuffle=True, random_state=seed) if n_folds > 1 else None
 
 
-def cross_validate(model: Any, found: TrainingData, options: Any, talk: Talk) -> None:
-    """Say how good the ensemble is beside plain PCA, on rows that it was not fitted to."""
+def judge(model: Any, found: TrainingData, options: Any, talk: Talk) -> None:
+    """Say how good an ensemble is beside other methods, on rows that it was not fitted to."""
     X, y = found.some_rows(JUDGED_ROWS, options.seed)
-    splits = make_splits(y, found.classify, options.seed)
+    splits = make_splits(y, found, options.seed)
     if splits is None:
         why = "a class has one row only" if found.classify else "there are too few rows"
         talk.note(f"Not cross-validated: {why}.")
         return
-    n_folds = splits.get_n_splits()
-    most = max(1, min(X.shape[0] - X.shape[0] // n_folds - 1, X.shape[1]))  # of axes, in every fold
-    width = min(int(resolved_components(model.extractor.n_components, X.shape[1])), most)
-    plain = Pipeline([("pca", PCA(width, random_state=0)), ("member", clone(model.estimator))])
-    models = {"ensemble": clone(model).set_params(n_jobs=None), "plain": plain}
+    model = clone(model).set_params(n_jobs=None, calibrate=None)
+    beside_others(model, X, y, splits, found, options, talk)
+
+
+def beside_others(
+    model: Any, X: Any, y: Any, splits: Any, found: TrainingData, options: Any, talk: Talk
+) -> None:
+    """The model among other methods on the same folds: a table, a verdict, and what is better."""
+    known, n_folds = np.flatnonzero(~missing_targets(y)), splits.get_n_splits()
+    member = None if options.tune else model.estimator
+    others = rivals(take_rows(X, known), y[known], classify=found.classify, member=member)
+    models = {THIS: clone(model), **others}
     # Columns that do not vary have no shares of variance.
-    with talk.stage("Cross-validating"), np.errstate(invalid="ignore"):
-        table = compare(models, X, y, cv=splits, n_jobs=options.jobs)
-    scores = dict(zip(table["name"], map(float, table["score"]), strict=True))
-    name = f"plain PCA to {width} components and one {options.estimator or 'knn'}"
-    say_scores(scores["ensemble"], scores["plain"], name, found.classify, n_folds, talk)
+    stage = talk.stage("Comparing it with other methods", len(models) * n_folds, "fit")
+    with stage as advance, catch_warnings(action="ignore"), np.errstate(invalid="ignore"):
+        how = {"cv": splits, "missing_label": found.missing_label, "n_jobs": options.jobs}
+        table = compare(models, X, y, advance=advance, **how)
+    rows = "" if len(y) == found.n_rows else f" of {len(y):,} of the {found.n_rows:,} rows"
+    text = f"on the same {n_folds} folds{rows}"
+    text += "; chosen by them, so its own error is a little optimistic" if options.tune else ""
+    say_others(table, f"{text}:", talk, "" if options.tune else tune_command(options))
 
 
 def tuned(found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> Any:
     """The best of many candidates, said beside other methods; fitted, if it saw all rows."""
-    X, y = found.some_rows(TUNED_ROWS, options.seed)
-    splits = make_splits(y, found.classify, options.seed)
+    among = None
+    if options.calibrate is not None:  # what the fit will hold out is not for the search
+        held = unfitted(found, options, sizes[:1])
+        among = hold_out(held, np.arange(found.n_rows), *found.targets)[0]
+    X, y = found.some_rows(TUNED_ROWS, options.seed, among)
+    splits = make_splits(y, found, options.seed)
     if splits is None and found.classify:
-        labels, counts = np.unique(y, return_counts=True)
+        labels, counts = np.unique(found.labels, return_counts=True)
         rare = listed(labels[counts < 2])
         raise UserError(f"class {rare} of {options.target!r} has one row; tuning needs two.")
-    refuse_if(
-        splits is None, f"{counted(len(y), 'row')} are too few to tune: add rows, or use modae fit."
-    )
+    few = f"{counted(len(y), 'row')} are too few to tune"
+    refuse_if(splits is None, f"{few}: add rows, or use modae fit.")
     name = options.estimator
     search_class: Any = ModularClassifierCV if found.classify else ModularRegressorCV
     search = search_class(
@@ -275,44 +291,23 @@ def tuned(found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> An
         n_components=sizes or None,
         cv=splits,
         scale="auto" if options.scale == "auto" else False,  # the steps do what was asked for
+        missing_label=found.missing_label,
         n_jobs=options.jobs,
         random_state=options.seed,
     )
     n_folds, n_rows = splits.get_n_splits(), X.shape[0]
-    with talk.stage(f"Trying candidates on {n_folds} folds"):
+    with talk.watch(f"Trying candidates on {n_folds} folds", search):
         search.fit(X, y)
     best = search.best_estimator_
     scaled = isinstance(best, Pipeline)
-    models = {CHOSEN: clone(best), **rivals(X, y, classify=found.classify)}
-    with talk.stage("Comparing it with other methods"), catch_warnings(action="ignore"):
-        others = compare(models, X, y, cv=splits, n_jobs=options.jobs)
     some = "" if n_rows == found.n_rows else f", on {n_rows:,} of the {found.n_rows:,} rows"
     n_tried = counted(len(search.cv_results_["params"]), "candidate")
     talk.say("tried", f"{n_tried} on {n_folds} folds{some}; the best of each kind:", tuned_rows=n_rows)
-    talk.say("", indented(search.leaderboard_), leaderboard=as_rows(search.leaderboard_))
+    talk.table(search.leaderboard_, "leaderboard")
     talk.say("chosen", search.summary().removeprefix("Chosen: "), chosen=search.best_params_)
-    talk.say("others", "the same folds; chosen by them, so its own error is a little optimistic:")
-    talk.say("", indented(others), others=as_rows(others))
-    talk.headline("verdict", others.verdict(CHOSEN), verdict=others.verdict(CHOSEN))
-    rival = next(place for place, each in enumerate(others["name"]) if each != CHOSEN)
-    best_other = str(others["name"][rival])
-    score, other = float(search.best_score_), float(others["score"][rival])
-    say_scores(score, other, best_other, found.classify, n_folds, talk)
+    beside_others(best, X, y, splits, found, options, talk)
     if scaled and n_rows < found.n_rows:
         found.steps, best = front_steps(found, True, options.impute), best[-1]
     elif scaled:
         found.steps, best = [*found.steps, ("scale", best[0])], best[-1]
-    return best if n_rows == found.n_rows else clone(best)
-
-
-def indented(table: Leaderboard) -> str:
-    """Lines that are shown as they are."""
-    return "\n".join(f" {line}" for line in str(table).splitlines())
-
-
-def as_rows(table: Leaderboard) -> list[dict[str, Any]]:
-    """The same for JSON, a dict for each model."""
-    return [
-        dict(zip(table, row, strict=True))
-        for row in zip(*(table[n].tolist() for n in table), strict=True)
-    ]
+    return best if n_rows == found.n_rows else clone(best).set_params(calibrate=options.calibrate)

@@ -29,23 +29,17 @@ def refuse_columns(
     With ``encode``, strings are welcome unless they are numbers in disguise. For a model that is
     ``fitted``, which is then said, only options that say how to read a table help; so for a ``target``.
     """
-    told = []
-    for name in names:
-        if table.kinds[name] == "number":
-            continue
-        finding, text = _found(table, name)
-        if finding.kind == "words" and (encode or name == target):
-            continue
-        told.append((name, text, finding))
+    looked = {name: _found(table, name) for name in names if table.kinds[name] != "number"}
+    welcome = {name for name, (found, _) in looked.items() if found.kind == "words"}
+    told = {name: looked[name] for name in looked if name not in welcome or not (encode or target)}
     if not told:
         return
+    texts = [f"{name!r} ({text})" for name, (_, text) in told.items()]
+    more = f"; and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
+    what = f"{counted(len(told), 'column')} are no numbers: {'; '.join(texts[:SHOWN])}{more}"
     if len(told) == 1:
-        what = f"column {told[0][0]!r} has {told[0][1]}"
-    else:
-        each = "; ".join(f"{name!r} ({text})" for name, text, _ in told[:SHOWN])
-        more = f"; and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
-        what = f"{counted(len(told), 'column')} are no numbers: {each}{more}"
-    findings = {name: finding for name, _, finding in told}
+        what = "".join(f"column {name!r} has {text}" for name, (_, text) in told.items())
+    findings = {name: found for name, (found, _) in told.items()}
     ways, options = _remedies(table, findings, fits=not fitted and not target)
     ways += [fitted] if fitted else []
     raise UserError(f"{table.origin}: {what}{': ' if ways else ''}{'; '.join(ways)}.", as_typed(options))
@@ -72,6 +66,8 @@ def _found(table: Source, name: str) -> tuple[Oddity, str]:
     unique = len({value for _, value in cells}) == len(cells) > MANY
     if finding.kind == "words":
         finding.options = {"drop": [name]} if unique else {"encode": True}
+    if len(cells) < len(rows) and "drop" not in finding.options:
+        finding.options["impute"] = True
     such_as = f", such as {shown!r:.40} in {place_of(table, place)}" if shown else ""
     return finding, f"{'dates' if 'date' in finding.kind else KINDS[kind]}{such_as}"
 
@@ -89,10 +85,10 @@ def _remedies(
         if found.unsure and "," in sure:
             given["decimal"] = given.pop("thousands")
         elif found.unsure:
-            less = found.shown.replace(",", ".")
-            ways.append(
-                f"if {found.shown!r} of {name!r} is {less}, use --decimal , and not --thousands ,"
-            )
+            less = f"{found.shown!r} of {name!r} is {found.shown.replace(',', '.')}"
+            ways.append(f"if {less}, use --decimal , and not --thousands ,")
+        if found.mixed:
+            ways.append(f"not all numbers of {name!r} have the same unit: they then count alike")
         if found.kind == "number" and table.kind != "CSV":
             ways.append(f"make {name!r} a column of numbers in the file")
             given = {}
@@ -110,14 +106,9 @@ def _remedies(
             mark, given = both["decimal"], {"drop": [name]}
             ways.append(f"{mark!r} means another thing in {name!r} than before: correct it, or {drop}")
         for option, value in given.items():
-            if isinstance(value, list):
-                options[option] = list(dict.fromkeys([*options.get(option, []), *value]))
-            else:
-                options[option] = value
+            known = options.get(option, [])
+            options[option] = [*dict.fromkeys([*known, *value])] if isinstance(value, list) else value
     if "missing" in options:
         options["impute"] = True
-    if not fits:
-        options = {
-            name: value for name, value in options.items() if name not in ("encode", "drop", "impute")
-        }
-    return ways, options
+    skipped = () if fits else ("encode", "drop", "impute")
+    return ways, {name: value for name, value in options.items() if name not in skipped}

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 
-from modae.cli.console import Talk, UserError, one_line, refuse_if, say_modules, say_scores, size
+from modae.cli.console import Talk, UserError, one_line, refuse_if, say_modules, size
 from modae.cli.hints import helps, refuse_columns
 from modae.cli.seen_rows import SeenRows
 from modae.cli.tables import check_is_file, check_output, find_target, nearest, open_table, reading_of
@@ -40,10 +40,8 @@ class ModelFile:
         check_is_file(path)
         self.path, self.estimator = path, load(path)
         if type(self.estimator).__name__ == "StreamCheckpoint":
-            raise UserError(
-                f"{path} is the checkpoint of a fit that has not ended ({self.estimator.n_rows:,} rows "
-                f"so far), not a model: to go on, {GO_ON}"
-            )
+            so_far = f"a fit that has not ended ({self.estimator.n_rows:,} rows so far)"
+            raise UserError(f"{path} is the checkpoint of {so_far}, not a model: to go on, {GO_ON}")
         try:
             self.parts = take_apart(self.estimator)
         except NotFittedError:
@@ -88,12 +86,9 @@ class ModelFile:
             names = tuple(name for name in table.kinds if name not in others)
             width = len(names) if table.kinds else table.width - (column is not None)
             fitted = int(self.first.n_features_in_)
-            beside = "" if target is None else " beside the target"
-            refuse_if(
-                width != fitted,
-                f"{table.origin} has {width} columns{beside}, and {self.path} was fitted to {fitted}"
-                f"{'' if self.names else ' without names'}: give the same ones in the same order{hint}.",
-            )
+            has = f"{table.origin} has {width} columns{'' if target is None else ' beside the target'}"
+            has += f", and {self.path} was fitted to {fitted}{'' if self.names else ' without names'}"
+            refuse_if(width != fitted, f"{has}: give the same ones in the same order{hint}.")
         if not table.kinds:
             in_order = "The columns have no names; they were taken in order."
             return ColumnSelection(target=target), [in_order] if self.names else []
@@ -132,10 +127,7 @@ def export_command(options: Any, talk: Talk) -> None:
     except (TypeError, ValueError) as error:
         why = one_line(error)
         if isinstance(model.first, ColumnTransformer):
-            why = (
-                "--encode and --impute find columns by name, and the rows of ONNX have no names: fit it "
-                "without them, to a table of numbers without gaps."
-            )
+            why = "--encode and --impute need names of columns, and ONNX has none: fit it without them."
         raise UserError(f"{path} cannot be written as ONNX: {why}") from error
     n_bytes = Path(out).stat().st_size
     talk.data["model"] = path
@@ -184,18 +176,15 @@ def say_table(summary: dict[str, Any], talk: Talk) -> None:
     target, classes = notes.get("target"), summary.get("classes")
     kind = "a number" if classes is None else f"{counted(len(classes), 'class')}: {listed(classes)}"
     talk.say("target", f"{target or 'without a name'}, {kind}.", target=target, classes=classes)
-    if {"score", "baseline_score"} <= set(notes):
-        both, other = (notes["score"], notes["baseline_score"]), notes.get("baseline", "plain PCA")
-        say_scores(*both, other, classes is not None, None, talk)
+    if "verdict" in notes:
+        talk.say("verdict", f"{notes['verdict']} (When it was fitted.)", verdict=notes["verdict"])
 
 
 def report_command(options: Any, talk: Talk) -> None:
     """A page about a model and a table, for people: read the table, measure, write the page."""
     from modae.report.api import build
-    from modae.report.page import require_plotly
 
     check_output(options.out, (".html", ".htm"), (options.data, options.model))
-    require_plotly()
     model = ModelFile(options.model)
     shape = image_shape(options.image, int(model.parts.extractor.n_features_in_))
     table = open_table(options.data, reading_of(options, model.reading))

@@ -100,17 +100,11 @@ def check_doubts(options: Any, model: ModelFile) -> None:
     """Refuse what this model cannot tell, with the remedy."""
     ensemble = model.parts.last
     votes = hasattr(ensemble, "predict_proba_members") and hasattr(ensemble, "uncertainty")
-    refuse_if(
-        options.uncertainty and not votes,
-        f"--uncertainty is for votes of modae fit and tune, and {options.model} is none; for numbers, "
-        "see the column 'spread'.",
-    )
+    other = f"and {options.model} is none; for numbers, see the column 'spread'"
+    refuse_if(options.uncertainty and not votes, f"--uncertainty is for votes, {other}.")
     able = hasattr(ensemble, "held_out_") or hasattr(ensemble, "calibration_")
-    refuse_if(
-        options.coverage is not None and not able,
-        f"--coverage needs rows held out of the fit, and {options.model} has none: fit it with "
-        "--calibrate 0.25.",
-    )
+    none = f"--coverage needs rows held out of the fit, and {options.model} has none"
+    refuse_if(options.coverage is not None and not able, f"{none}: fit it with --calibrate 0.25.")
 
 
 def doubts(model: ModelFile, X: Any, options: Any) -> dict[str, Any]:
@@ -124,9 +118,8 @@ def doubts(model: ModelFile, X: Any, options: Any) -> dict[str, Any]:
         sets = ensemble.predict_set(X, options.coverage).astype(np.int64)
         answers |= dict(zip(names, sets.T, strict=True))
     elif options.coverage is not None:
-        answers |= dict(
-            zip(("low", "high"), ensemble.predict_interval(X, options.coverage).T, strict=True)
-        )
+        ends = ensemble.predict_interval(X, options.coverage).T
+        answers |= dict(zip(("low", "high"), ends, strict=True))
     return answers
 
 
@@ -146,9 +139,7 @@ def detector_of(model: ModelFile, options: Any, talk: Talk) -> ModularOutlierDet
             count_missing(table, batch, model.fills)
             known.append(as_numbers(model.parts.prepare(model.framed(batch.rows))))
             if sum(map(len, known)) >= USUAL_ROWS:
-                talk.note(
-                    f"{table.origin}: the first {USUAL_ROWS:,} rows are what others are compared to."
-                )
+                talk.note(f"{table.origin}: others are compared to the first {USUAL_ROWS:,} rows.")
                 break
         rows = np.concatenate(known)[:USUAL_ROWS] if known else np.empty((0, 0))
         refuse_if(len(rows) < 2, f"--novelty {options.novelty} needs at least 2 rows, got {len(rows)}.")

@@ -147,11 +147,8 @@ def find_target(table: Source, name: str | None) -> tuple[np.ndarray | None, int
         wrong = f"{len(labels)} labels for the {n_rows} rows of {table.origin}"
         refuse_if(len(labels) != n_rows, f"{typed}: {wrong}.")
         return labels, None
-    refuse_if(
-        not isinstance(table.matrix, np.ndarray),
-        f"{typed}: {table.origin} is sparse, and a sparse table takes no target: fit it without, or "
-        "save the labels beside a dense matrix.",
-    )
+    thin = f"{table.origin} is sparse, and a sparse table takes no target: fit it without"
+    refuse_if(not isinstance(table.matrix, np.ndarray), f"{typed}: {thin}, or save a dense matrix.")
     known = f"one of {listed(table.labels)}" if table.labels else "the index of a column"
     is_index = name.lstrip("-").isdigit()
     refuse_if(not is_index, f"{typed}: for {table.origin} it must be {known}.")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -18,16 +17,16 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from modae.cli.columns import MARKERS
 from modae.cli.console import Talk, UserError, refuse_if
 from modae.cli.hints import refuse_columns
 from modae.cli.seen_rows import SeenRows
 from modae.cli.tables import find_target, number_names, open_table, place_of, read_rows, reading_of
+from modae.data.targets import known_targets
 from modae.data.validation import take_rows
 from modae.ensembles.votes import stratified
 from modae.sources.frames import joined
 from modae.sources.source import Batch, ColumnSelection, Source
-from modae.utils.text import listed
+from modae.utils.text import counted, listed
 
 #: Bytes of rows up to which a table is kept in memory; larger ones are read twice.
 IN_MEMORY = 128 * 2**20
@@ -98,10 +97,10 @@ class TrainingData:
     """What is known of a table after one pass, and its rows: in memory, or batch by batch.
 
     ``scaler`` has the means and deviations of the columns of numbers (missing values left out),
-    ``categories`` the strings of each column of strings, ``y`` the targets of all rows, ``steps`` what
-    happens to rows before they reach the modules, ``notes`` are remarks for the user. Missing values are
-    refused, with the remedy, unless they will be filled. ``look`` is called with all rows as they were
-    read.
+    ``categories`` the strings of each column of strings, ``y`` the targets of all rows, marked by
+    ``missing_label`` where there is none, ``labels`` those that there are, ``steps`` what happens to
+    rows before they reach the modules, ``notes`` are remarks for the user. Missing values are refused,
+    with the remedy, unless they will be filled. ``look`` is called with all rows as they were read.
     """
 
     def __init__(
@@ -141,18 +140,17 @@ class TrainingData:
             advance(n_rows)
         refuse_if(self.n_rows == 0, f"{table.origin} has no rows.")
         self.y: Any = None if columns.target is None else np.concatenate(targets)
+        self.labels: Any = self.y
+        self.missing_label: Any = None
         variances = getattr(self.scaler, "var_", np.zeros(0))
         seen = np.broadcast_to(getattr(self.scaler, "n_samples_seen_", 0), variances.shape)
         names = getattr(self.scaler, "feature_names_in_", np.arange(len(variances)))
         huge, empty = names[~np.isfinite(variances) & (seen > 0)], names[np.isnan(variances)]
-        if len(huge):
-            raise UserError(
-                f"{table.origin}: column {str(huge[0])!r} has numbers whose squares are too large for a "
-                "computer (beyond 1e150): correct or rescale them."
-            )
+        large = f"{listed(huge, 1)} has numbers beyond 1e150, whose squares are too large"
+        refuse_if(len(huge), f"{table.origin}: column {large}: correct or rescale them.")
         if len(empty):
-            leave_out = f"leave it out with --drop {empty[0]}"
-            raise UserError(f"{table.origin}: no row has a value in {listed(empty)}: {leave_out}.")
+            options = [["--drop", str(name)] for name in empty]
+            raise UserError(f"{table.origin}: no row has a value in {listed(empty)}.", options)
 
     @property
     def width(self) -> int:
@@ -165,14 +163,27 @@ class TrainingData:
             rows = step.transform(rows)
         return rows
 
-    def some_rows(self, most: int, seed: int) -> tuple[Any, np.ndarray]:
-        """At most so many rows in memory, after the steps, with their targets."""
-        rows, places = self.sample.rows, self.sample.places
+    @property
+    def targets(self) -> tuple[np.ndarray, np.ndarray]:
+        """Targets of all rows, some of them made up, and the places of those that are not."""
+        return known_targets(self.y, self.y, self.missing_label, lambda _, known: np.asarray(known))
+
+    def some_rows(self, most: int, seed: int, among: Any = None) -> tuple[Any, np.ndarray]:
+        """At most so many rows in memory, of ``among``, after the steps, with their targets.
+
+        Those with a target come first; with the shares of the classes as in the table.
+        """
+        y = self.y[self.sample.places]
+        places = np.arange(len(y)) if among is None else np.sort(among)
         if len(places) > most:
-            labels = self.y[places] if self.classify else np.zeros(len(places))
-            some = stratified(labels, most, seed)
-            places, rows = places[some], take_rows(rows, some)
-        return self.prepared(rows), self.y[places]
+            missing = missing_targets(y[places])
+            known, others = places[~missing], places[missing]
+            labels = y[known] if self.classify else np.zeros(len(known))
+            known = known[stratified(labels, most, seed)]
+            others = others[stratified(np.zeros(len(others)), most - len(known), seed)]
+            places = np.sort(np.concatenate([known, others]))
+        rows = self.sample.rows if len(places) == len(y) else take_rows(self.sample.rows, places)
+        return self.prepared(rows), y[places]
 
     def batches(self, advance: Callable[[int], None]) -> Iterator[Any]:
         """All rows after the steps, read again."""
@@ -181,7 +192,7 @@ class TrainingData:
             advance(len(batch))
 
 
-def read_training_data(options: Any, talk: Talk) -> TrainingData:
+def read_table(options: Any, talk: Talk) -> TrainingData:
     """Open the table, find what each column is for, and read it; what cannot be used is refused."""
     table = open_table(options.data, reading_of(options), drop=options.drop)
     target = options.target
@@ -212,38 +223,9 @@ def read_training_data(options: Any, talk: Talk) -> TrainingData:
     if numbers:
         names = f"The first line was taken for names, {listed(numbers, 2)} too"
         found.notes.append(f"{names}: if it is a row, use --no-header.")
-    found.notes += likely_ids(found)
     if "" in table.kinds:
         found.notes.append("A column without a name (row numbers?) is left out.")
     return found
-
-
-def likely_ids(found: TrainingData) -> list[str]:
-    """A remark on columns with another whole number in every row, and on marks that count as strings."""
-    rows, notes = found.sample.rows, []
-    names = [name for name in getattr(rows, "columns", ()) if name not in found.categories]
-    ids = [name for name in names if len(rows) >= MANY_ROWS and is_counted(rows[name].to_numpy())]
-    if ids:
-        drop = " ".join(f"--drop {quote(name)}" for name in ids[:5])
-        notes.append(f"Another whole number in every row: {listed(ids)}. If that is an id, {drop}.")
-    strings = {f"column {name!r}": known for name, known in found.categories.items()}
-    if found.classify and found.y.dtype.kind == "U":
-        strings["the target"] = set(np.unique(found.y).tolist())
-        if len(strings["the target"]) == found.n_rows >= MANY_ROWS:
-            notes.append("The target has another string in every row: nothing can be learnt of that.")
-    for where, known in strings.items():
-        markers = sorted(each for each in known if each.strip().lower() in MARKERS)
-        if markers:
-            options = " ".join(f"--missing {quote(each)}" for each in markers)
-            notes.append(
-                f"{listed(markers)} in {where} counts as a string like any other; {options} if not."
-            )
-    return notes
-
-
-def is_counted(values: np.ndarray) -> bool:
-    """Whether all are whole numbers, and no two the same."""
-    return bool((values == np.round(values)).all()) and len(np.unique(values)) == len(values)
 
 
 def count_missing(table: Source, batch: Batch, fills: bool, remedy: str = "correct it") -> int:
@@ -263,31 +245,36 @@ def count_missing(table: Source, batch: Batch, fills: bool, remedy: str = "corre
         if found.any():
             row, column = np.argwhere(found)[0]
             where = f"column {str(names[column])!r} {what} in {place_of(table, batch.start + int(row))}"
-            raise UserError(f"{table.origin}: {where}: {why}.")
+            others = counted(int(found.any(axis=0).sum()) - 1, "other column")
+            where += "" if others[0] == "0" else f", and so do rows of {others}"
+            empty = [["--drop", str(name)] for name in names[found.all(axis=0)]]
+            add = [*empty, *([["--impute"]] if found.any(axis=0).sum() > len(empty) else [])]
+            raise UserError(f"{table.origin}: {where}: {why}.", add if why.endswith("--impute") else ())
     return int(missing.sum())
 
 
 def set_target(found: TrainingData, name: str, task: str) -> None:
-    """What the target means, classes or numbers, checked: none missing, at least two classes."""
+    """What the target means, classes or numbers, checked: not all missing, at least two classes."""
     table, target = found.table, f"{found.table.origin}: the target {name!r}"
     missing = missing_targets(found.y)
-    if missing.any():
-        raise UserError(f"{target} has no value in {place_of(table, int(missing.argmax()))}: fill it.")
-    labels = as_labels(found.y)
+    refuse_if(missing.all(), f"{target} has no value in any row: fill it, or leave out --target.")
+    labels = as_labels(found.y[~missing])
     strings, whole = labels.dtype.kind == "U", labels.dtype.kind in "biu"
     such_as = f"the target {name!r} has strings, such as {str(labels[0])!r}"
     refuse_if(task == "regress" and strings, f"--task regress: {such_as}.")
     classes = np.unique(labels)
-    few = strings or (whole and len(classes) <= MOST_CLASSES)
+    few = strings or (whole and len(classes) <= min(MOST_CLASSES, len(labels) / 2))
     found.classify = task == "classify" or (task == "auto" and few)
     one = found.classify and len(classes) == 1
     refuse_if(one, f"{target} is {str(classes[0])!r} in every row: two classes are needed.")
-    found.y = labels if found.classify else labels.astype(np.float64)
-    infinite = np.zeros(1, dtype=bool) if found.classify else ~np.isfinite(found.y)
-    if infinite.any():
-        raise UserError(
-            f"{target} is infinite in {place_of(table, int(infinite.argmax()))}: correct it."
-        )
+    found.y = found.labels = labels if found.classify else labels.astype(np.float64)
+    if missing.any():
+        found.missing_label = np.nan
+        found.y = np.full(len(missing), None if found.classify else np.nan)
+        found.y[~missing] = found.labels
+    if not found.classify and np.isinf(found.y).any():
+        place = place_of(table, int(np.isinf(found.y).argmax()))
+        raise UserError(f"{target} is infinite in {place}: correct it.")
 
 
 def missing_targets(values: np.ndarray) -> np.ndarray:

@@ -1,0 +1,146 @@
+"""Whether a model is worth using comes first, beside the strongest of others; what is better is said."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.model_selection import StratifiedKFold
+
+import modae
+from cli.calling import flowers
+from modae.metrics import compare, rivals
+
+
+@pytest.fixture
+def linear(desk):
+    """A target that is linear in many columns, which nearest neighbours are bad at."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((200, 12))
+    frame = pd.DataFrame(rows.round(4), columns=[f"x{i}" for i in range(12)])
+    frame.assign(y=(rows @ rng.standard_normal(12)).round(4)).to_csv("t.csv", index=False)
+    side = np.where(rows @ rng.standard_normal(12) > 0, "up", "down")
+    frame.assign(y=side).to_csv("c.csv", index=False)
+
+
+def test_fit_is_compared_with_strong_methods_on_the_same_folds(desk, call, monkeypatch):
+    monkeypatch.setattr("modae.cli.fitting.rivals", rivals)
+    answer = call("fit", "good.csv", "--target", "kind", "-o", "new.modae", "--json")
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    names = [row["name"] for row in told["others"]]
+    wanted = {"this model", "random forest", "gradient boosting", "SVM", "logistic regression"}
+    assert wanted | {"member on columns", "member on PCA of 3"} <= set(names)
+    table = flowers()
+    X, y = table.drop(columns="kind"), table["kind"].to_numpy()
+    pipeline = modae.load("new.modae")
+    X = pipeline[:-1].transform(X)
+    models = {"this model": pipeline[-1], **rivals(X, y, classify=True, member=pipeline[-1].estimator)}
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    expected = compare(models, X, y, cv=folds)
+    assert told["verdict"] == expected.verdict("this model")
+    own = names.index("this model")
+    assert told["others"][own]["error"] == pytest.approx(1.0 - told["score"])
+    answer = call("info", "new.modae")
+    assert told["verdict"] in " ".join(answer.out.split())
+
+
+@pytest.mark.parametrize(("table", "measure"), [("t.csv", "R2"), ("c.csv", "error")])
+def test_a_fit_that_loses_says_so_first_and_gives_the_better_command(linear, call, table, measure):
+    answer = call("fit", table, "--target", "y", "-o", "new.modae")
+    assert answer.code == 0, answer.err
+    lines = answer.out.splitlines()
+    assert lines[0].startswith("verdict      Not the best choice for these data:")
+    assert f"{measure} " in " ".join(lines[:3])
+    following = lines[lines.index("") + 1 :]
+    assert following[0] == f"Next:        modae tune {table} --target y -o new.modae"
+    assert sum("modae tune" in line for line in following) == 1
+    assert ("%" in "".join(lines[:3])) == (measure == "error")
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_search_that_loses_names_an_estimator(linear, call):
+    answer = call("tune", "c.csv", "--target", "y", "-o", "new.modae", "--estimator", "tree")
+    assert answer.code == 0, answer.err
+    lines = answer.out.splitlines()
+    assert lines[0].startswith("verdict      Not the best choice for these data:")
+    (first,) = [line for line in lines if line.startswith("Next:")]
+    assert "rivals(X, y, classify=True)[" in first
+
+
+def test_large_tables_are_judged_on_a_stated_sample(desk, call, monkeypatch):
+    monkeypatch.setattr("modae.cli.fitting.JUDGED_ROWS", 45)
+    answer = call("fit", "good.csv", "--target", "kind", "-o", "new.modae")
+    assert "on the same 5 folds of 45 of the 60 rows:" in answer.out
+
+
+def test_r2_has_one_form_everywhere(desk, call):
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    X.assign(y=y).iloc[:150].to_csv("t.csv", index=False)
+    answer = call("tune", "t.csv", "--target", "y", "-o", "new.modae", "--estimator", "knn")
+    assert answer.code == 0, answer.err
+    assert "%" not in answer.out
+    told = [line.split() for line in answer.out.splitlines() if "this model" in line]
+    assert f"R2 {told[0][2]}" in " ".join(answer.out.split())
+
+
+def test_a_trivial_certificate_is_not_advertised(desk, call):
+    answer = call("fit", "good.csv", "--drop", "kind", "--components", 6, "-o", "new.modae")
+    assert answer.code == 0, answer.err
+    assert "certificate" not in answer.out
+    assert "certificate" not in call("info", "new.modae").out
+    assert "certificate" in call("fit", "good.csv", "--drop", "kind", "-o", "new.modae").out
+
+
+@pytest.mark.parametrize("command", ["fit", "tune"])
+@pytest.mark.parametrize("kind", ["strings", "numbers", "booleans", "quantities"])
+def test_rows_without_a_target_train_the_modules(desk, call, command, kind):
+    table = flowers(90)
+    labels = {
+        "strings": table["kind"].to_list(),
+        "numbers": [["0", "1", "2"][i % 3] for i in range(90)],
+        "booleans": [str(i % 3 == 0) for i in range(90)],
+        "quantities": [f"{value:.3f}" for value in table["long"]],
+    }[kind]
+    known = np.arange(90) % 2 == 0
+    cells = np.where(known, labels, "")
+    table = table.drop(columns=["kind", "long"]).assign(kind=cells)
+    table.to_csv("t.csv", index=False)
+    more = ("--estimator", "knn") if command == "tune" else ()
+    answer = call(command, "t.csv", "--target", "kind", "-o", "new.modae", *more)
+    assert answer.code == 0, answer.err
+    assert "45 rows have a target and train what predicts; all 90 train the modules." in " ".join(
+        answer.out.split()
+    )
+    pipeline = modae.load("new.modae")
+    columns, ensemble = table.drop(columns="kind"), pipeline[-1]
+    rows = pipeline[:-1].transform(columns) if len(pipeline) > 1 else columns
+    if hasattr(ensemble.extractor_, "mean_"):
+        np.testing.assert_allclose(ensemble.extractor_.mean_, np.asarray(rows).mean(axis=0), atol=1e-9)
+    members = ensemble.estimators_
+    assert {getattr(each, "n_samples_fit_", None) or len(each.targets_) for each in members} == {45}
+    if kind != "quantities":
+        expected = {"strings": "U", "numbers": "i", "booleans": "b"}[kind]
+        assert ensemble.classes_.dtype.kind == expected
+    assert call("predict", "new.modae", "t.csv", "-o", "out.csv").code == 0
+    assert pd.read_csv("out.csv")["predicted_kind"].notna().all()
+
+
+def test_rows_without_a_target_need_a_table_in_memory(desk, call, monkeypatch):
+    flowers(60).assign(kind=["a", "b", ""] * 20).to_csv("t.csv", index=False)
+    monkeypatch.setattr("modae.cli.training_data.IN_MEMORY", 1500)
+    monkeypatch.setattr("modae.sources.arrow_files.BLOCK_BYTES", 1000)
+    answer = call("fit", "t.csv", "--target", "kind", "-o", "n.modae")
+    assert answer.code == 2
+    assert "the table must fit into 128 MB" in " ".join(answer.err.split())
+
+
+def test_a_sample_prefers_rows_with_a_target(desk, call, monkeypatch):
+    cells = ["a", "b", *[""] * 8] * 20
+    flowers(200).assign(kind=cells).to_csv("t.csv", index=False)
+    monkeypatch.setattr("modae.cli.fitting.JUDGED_ROWS", 60)
+    answer = call("fit", "t.csv", "--target", "kind", "-o", "n.modae", "--json")
+    assert answer.code == 0, answer.err
+    errors = {row["name"]: row["error"] for row in json.loads(answer.out)["others"]}
+    assert all(error * 40 == pytest.approx(round(error * 40)) for error in errors.values())
