@@ -20,12 +20,19 @@ extensions = [
 ]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
-autosummary_generate = False
+templates_path = ["_templates"]  # the sidebar, and the page of a class and of a function
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"  # "fit", not "LinearModularAutoencoder.fit"
 numpydoc_show_class_members = False
-exclude_patterns = ["_build", "pictures", "recipes/*.ipynb", "recipes/*.py"]
+exclude_patterns = [
+    "_build",
+    "_templates",
+    "pictures",
+    "recipes/*.ipynb",
+    "recipes/*.py",
+    "certification.md",
+]
 
 # Recipes: the scripts in examples/ are run, and become the pages in docs/recipes. A script that did not
 # change since the last build is not run again.
@@ -67,14 +74,14 @@ html_copy_source = False
 html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "modae"},
-    "header_links_before_dropdown": 7,
-    "navbar_align": "left",
+    "navbar_align": "right",
+    "navbar_center": [],  # the sidebar has all pages
     "navbar_persistent": ["search-button-field"],
     "navbar_end": ["theme-switcher"],
     "search_bar_text": "Search the docs",
     "secondary_sidebar_items": ["page-toc"],
     "show_toc_level": 2,
-    "show_prev_next": False,
+    "show_prev_next": True,
     "navigation_with_keys": False,
     "back_to_top_button": True,
     "footer_start": ["copyright"],
@@ -82,4 +89,13 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"**": []}
+html_sidebars = {"**": ["sidebar.html"]}
+
+
+def skip_inherited(app, what, name, obj, skip, options):
+    """Leave out what comes from scikit-learn: its documentation is where it is described."""
+    return skip or str(getattr(obj, "__module__", "")).startswith("sklearn.")
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", skip_inherited)

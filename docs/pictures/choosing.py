@@ -114,8 +114,12 @@ def draw(results):
             ("modules", MODULES, "diversity {}", f"{middle} components"),
             ("components", WIDTHS[name], "diversity {}", "20 modules"),
         ]
+        pcas = np.mean(found["components"]["0.0"], axis=0)  # diversity 0, for each number of components
         for axis, (kind, places, label, fixed) in zip(axes, panels, strict=True):
             draw_panel(axis, found[kind], places, label)
+            name_of_best = f"best PCA: {WIDTHS[name][pcas.argmin()]} components"
+            axis.axhline(pcas.min(), color="black", ls=":", lw=1.2, label=name_of_best)
+            axis.legend(frameon=False, fontsize=8)
             axis.set(title=f"{TITLES[name]}; {fixed}", xlabel=kind, ylabel="wrong votes (%)")
             axis.title.set_fontsize(9)
             if kind != "diversity":
@@ -137,7 +141,6 @@ def draw_panel(axis, lines, places, label):
         axis.fill_between(places, mean - band, mean + band, color=colour, alpha=0.25, lw=0)
         lowest.append(mean.min())
     axis.set_ylim(0, min(60, 6 * min(lowest) + 2))
-    axis.legend(frameon=False, fontsize=8)
     axis.spines[["top", "right"]].set_visible(False)
 
 

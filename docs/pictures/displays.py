@@ -9,9 +9,12 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import StratifiedKFold, cross_val_score, train_test_split
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score, train_test_split
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 
 from modae import (
     BaggingAutoencoder,
@@ -50,8 +53,11 @@ def diversity_path(X, y):
         random_state=0,
     ).fit(X, y)
     bagging = ModularClassifier(BaggingAutoencoder(n_components=5), random_state=0)
+    on_pca = make_pipeline(PCA(random_state=0), KNeighborsClassifier(1))
+    sizes = {"pca__n_components": [5, 8, 12, 16, 20, 30, 40]}
     rivals = {
         "Bagging Autoencoders": bagging,
+        "1-NN on the best PCA": GridSearchCV(on_pca, sizes, cv=3),
         "random forest on the pixels": RandomForestClassifier(300, random_state=0),
     }
     baseline = {name: cross_validated(model, X, y) for name, model in rivals.items()}

@@ -33,7 +33,7 @@ def write_page():
 
 def take_picture():
     look = [
-        "--window-size=1280,1000",
+        "--window-size=1280,1200",
         "--hide-scrollbars",
         "--virtual-time-budget=10000",
         f"--screenshot={PICTURE}",

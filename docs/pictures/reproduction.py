@@ -18,22 +18,7 @@ PICTURES = {
 }
 NUMBERS = ("results", "table1", "figure2", "section51", "section52", "transfer")
 
-HEAD = """# The paper, reproduced
-
-{summary}. Made by
-
-```
-modae reproduce --full --source MNIST --out results/full
-python docs/pictures/reproduction.py results/full
-```
-
-where `MNIST` is a folder with the original IDX files. Figure 2 and section 5.2: 12,000 images of each
-data set (8,000 of convex), 21 diversities, five folds, three seeds, each with images, folds and modules
-of its own. All numbers are in `docs/reproduction/` as JSON. `modae reproduce` without `--full` runs
-everything on small samples in two minutes, and ends with an error if a claim that was reproduced stops
-holding.
-
-"""
+BEGIN, END = "<!-- The results begin here. -->\n", "<!-- The results end here. -->\n"
 
 
 def main(out):
@@ -45,20 +30,26 @@ def main(out):
         shutil.copy(out / f"{name}.json", DOCS / "reproduction" / f"{name}.json")
     for name in PICTURES:
         shutil.copy(out / f"{name}.png", DOCS / "images" / f"reproduction-{name}.png")
-    (DOCS / "reproduction.md").write_text(page(results, out))
+    page = DOCS / "reproduction.md"
+    head, rest = page.read_text().split(BEGIN)
+    page.write_text(f"{head}{BEGIN}\n{written(results, out)}\n{END}{rest.split(END)[1]}")
 
 
-def page(results, out):
+def written(results, out):
+    """The part of the page between the two marks."""
     verdicts = [claim["verdict"] for claim in results["claims"]]
     counts = ", ".join(f"{word}: {verdicts.count(word)}" for word in dict.fromkeys(verdicts))
-    text = HEAD.format(summary=f"{len(verdicts)} claims; {counts}")
-    text += "## Tables and figures\n\n"
-    for name, title in (("figure2", "Figure 2"), ("table1", "Table 1: one thread, moments included")):
-        text += f"### {title}\n\n```text\n{(out / f'{name}.txt').read_text().rstrip()}\n```\n\n"
-    for name, words in PICTURES.items():
-        text += f"![{words}](images/reproduction-{name}.png)\n\n*{words}*\n\n"
+    text = f"**{len(verdicts)} claims. {counts.capitalize()}.**\n\n"
+    for name, title in (("figure2", "Figure 2"), ("table1", "Table 1")):
+        text += f"## {title}\n\n```text\n{(out / f'{name}.txt').read_text().rstrip()}\n```\n\n"
+        text += picture(name) if name in PICTURES else ""
+    text += "## Other figures\n\n" + "".join(picture(name) for name in PICTURES if name != "figure2")
     text += "## Every claim\n\n| the paper | checked here | verdict |\n|---|---|---|\n"
     return text + "".join(row(claim) for claim in results["claims"])
+
+
+def picture(name):
+    return f"![{PICTURES[name]}](images/reproduction-{name}.png)\n\n*{PICTURES[name]}*\n\n"
 
 
 def row(claim):
