@@ -1,7 +1,8 @@
 """How good is a tuned ensemble? Nested cross-validation on 5,000 digits, against what people would use.
 
 Every method is tuned on the same inner folds of each outer training part, so that no test row is seen
-while tuning. Differences are paired over the outer folds. Run by ``make bench``; about ten minutes.
+while tuning. Differences are paired over the outer folds. ``python -m benchmarks.nested``: about ten
+minutes.
 """
 
 from __future__ import annotations

@@ -232,7 +232,7 @@ def sets(quick: bool) -> None:
             model = ModularClassifier(
                 estimator=member, n_modules=10, calibrate=0.5, random_state=seed
             ).fit(A, a)
-            _, _, held, y_held = hold_out(model, A, a)
+            *_, held, y_held = hold_out(model, A, a, np.arange(len(a)))
             labels, places = np.searchsorted(model.classes_, b), np.arange(len(b))
             own = [[model.predict_set(B, level, each) for level in levels] for each in (False, True)]
             theirs = []

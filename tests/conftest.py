@@ -5,6 +5,15 @@ import sys
 from contextlib import suppress
 
 import pytest
+from hypothesis import settings
+
+# `make test`, `make slow` and `make soak` look for a counterexample so long. The first two take the same
+# examples on every machine; no limit on the time of one.
+for profile, n_examples in {"test": 25, "slow": 100, "soak": 5_000}.items():
+    settings.register_profile(
+        profile, deadline=None, max_examples=n_examples, derandomize=profile != "soak"
+    )
+settings.load_profile("test")
 
 # scikit-learn's checks of array-API input run only with it.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")

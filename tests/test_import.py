@@ -9,7 +9,7 @@ import pytest
 
 import modae
 
-HEAVY = ("sklearn", "scipy", "numpy", "pandas", "torch", "dask", "matplotlib", "plotly", "typer", "rich")
+HEAVY = ("sklearn", "scipy", "numpy", "pandas", "torch", "dask", "matplotlib", "typer", "rich")
 
 
 def run(code):

@@ -14,7 +14,7 @@ HIDE = """
 import json, sys, warnings
 warnings.simplefilter("ignore")
 HIDDEN = {"torch", "dask", "distributed", "matplotlib", "mlxtend", "PIL", "skimage", "skops",
-          "onnx", "skl2onnx", "onnxscript", "pyarrow", "typer", "rich", "pandas", "plotly"}
+          "onnx", "skl2onnx", "onnxscript", "pyarrow", "typer", "rich", "pandas"}
 
 class Without:
     def __init__(self, finder):
@@ -41,10 +41,8 @@ NEEDS = {
     "plot": "modae.display.AllocationDisplay.from_estimator(model).plot()",
     "datasets": "modae.datasets.load_benchmark('basic')",
     "onnx": "modae.export_onnx(model, folder + '/model.onnx')",
-    "cli": "modae.fit_stream(modae.LinearModularAutoencoder(2, 2), X, progress=True)",
     "io": "modae.save(vote, folder + '/model.modae')",
     "arrow": "modae.open_batches(folder + '/rows.csv')",
-    "report": "from modae.report.page import plotly_script; plotly_script()",
 }
 
 
@@ -60,6 +58,7 @@ def said(tmp_path_factory):
                 exec(line)
             except ImportError as missing:
                 said[extra] = str(missing)
+        modae.report.build(vote, X, y, diversities=[], rivals=False).save(folder + "/report.html")
         modae.save(model, folder + "/model.modae")
         same = (modae.load(folder + "/model.modae").transform(X) == model.transform(X)).all()
         modae.show_versions()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SLOW = {"docs/deep.md", "docs/from-pca.md"}
+SLOW = {"docs/deep.md"}
 """Pages whose programs train for a while."""
 
 PROGRAM = re.compile(r"^```python\n(.*?)^```\n(?:\n?```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)

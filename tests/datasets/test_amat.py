@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from modae.datasets import amat, load_benchmark
+from modae.datasets import load_benchmark, sources
 from modae.datasets.benchmarks import BENCHMARKS
 
 
@@ -65,7 +65,7 @@ def test_with_a_data_home_the_text_is_read_once(tmp_path, monkeypatch):
     text = write(tmp_path / "text" / "convex_train.amat", rows_of(6, 2))
     load = partial(load_benchmark, "convex", source=text.parent, data_home=tmp_path / "home")
     first = load()
-    monkeypatch.setattr(amat, "_parsed", no_parsing)
+    monkeypatch.setattr(sources, "_parsed", no_parsing)
     assert np.array_equal(load().data, first.data)
     assert np.array_equal(load(n_samples=2).data, first.data[:2])
 
@@ -74,7 +74,7 @@ def test_a_copy_of_a_few_rows_is_one_of_all(tmp_path, monkeypatch):
     text = write(tmp_path / "text" / "convex_train.amat", rows_of(6, 2))
     load = partial(load_benchmark, "convex", source=text.parent, data_home=tmp_path / "home")
     load(n_samples=2)
-    monkeypatch.setattr(amat, "_parsed", no_parsing)
+    monkeypatch.setattr(sources, "_parsed", no_parsing)
     assert len(load().data) == 6
 
 

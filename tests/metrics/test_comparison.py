@@ -86,7 +86,7 @@ def test_rivals_that_would_take_minutes_are_left_out():
 def test_rivals_of_sparse_rows():
     rows = csr_array(X)
     models = rivals(rows, y, classify=True, member=KNeighborsClassifier(1))
-    some = {name: models[name] for name in ("SVM", "logistic regression", "one PCA with 3 components")}
+    some = {name: models[name] for name in ("SVM", "logistic regression", "member on PCA of 2")}
     assert (compare(some, rows, y, cv=3)["error"] < 0.2).all()
 
 
@@ -120,7 +120,7 @@ def table(own, other, spread):
             0.1,
             0.2,
             0.01,
-            "Worth using: the best of 2 methods by 10.0% ± 1.0%; error 10.0%, other 20.0%.",
+            "Worth using, the best of 2 methods: error 10.0%, other 20.0% (worse by 10.0% ± 1.0%).",
         ),
         (
             0.1,
@@ -138,10 +138,40 @@ def table(own, other, spread):
             0.2,
             0.1,
             0.01,
-            "Not the best choice for these data: other errs less by 10.0% ± 1.0%; error 20",
+            "Not the best choice for these data: error 20.0%, other 10.0% (better by 10.0% ± 1.0%).",
         ),
         (0.1, 0.1, 0.0, "About as good as the strongest"),
     ],
 )
 def test_a_verdict_is_about_the_strongest_of_the_others(own, other, spread, words):
-    assert table(own, other, spread).verdict("own").startswith(words)
+    board = table(own, other, spread)
+    assert board.verdict("own").startswith(words)
+    assert board.better_than("own") == ("other" if words.startswith("Not") else None)
+
+
+def test_regression_is_shown_as_r2_and_never_in_percent():
+    data, target = load_diabetes(return_X_y=True)
+    board = compare({"weak": Ridge(1000.0), "ridge": Ridge()}, data, target)
+    said = f"{board}\n{board.verdict('weak')}"
+    assert "%" not in said
+    assert f"R2 {board['score'][1]:.3f}, ridge {board['score'][0]:.3f}" in said
+    assert f"(better by {board['difference'][1]:.3f}" in said
+
+
+def test_one_fold_has_a_standard_error_over_its_rows():
+    fold = [(np.arange(0, 150, 2), np.arange(1, 150, 2))]
+    board = compare({"prior": DummyClassifier()}, X, y, cv=fold)
+    error = board["error"][0]
+    assert board["se"][0] == pytest.approx(np.sqrt(error * (1 - error) / 74))
+
+
+@pytest.mark.parametrize("target", [y, X[:, 0]], ids=["classes", "numbers"])
+def test_what_a_model_is_behind_is_the_difference_of_the_errors(target):
+    classes = target is y
+    models = rivals(X, target, classify=classes)
+    some = {name: models[name] for name in list(models)[3:]}
+    folds = KFold(7, shuffle=True, random_state=0)  # of unequal sizes
+    board = compare(some, X, target, cv=folds)
+    np.testing.assert_allclose(board["difference"], board["error"] - board["error"][0], atol=1e-12)
+    scores = cross_val_score(some[board["name"][0]], X, target, cv=folds)
+    assert board["score"][0] == pytest.approx(scores.mean())

@@ -82,7 +82,9 @@ def test_an_ensemble_on_deep_codes(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"body": "shared"}, {"body": "adapters"}, {"average": "logit"}], ids=str
+    "options",
+    [{}, {"body": "shared"}, {"body": "adapters"}, {"average": "logit"}, {"embedding": "periodic"}],
+    ids=str,
 )
 def test_network_classifiers(options, tmp_path):
     X, y = digits()

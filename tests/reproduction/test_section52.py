@@ -9,7 +9,7 @@ import pytest
 
 from modae.reproduction import section52
 from modae.reproduction.figure2 import FULL_SIZES, Sweep
-from modae.reproduction.run import Setting, claims
+from modae.reproduction.run import Setting, claims, plain
 from modae.reproduction.section52 import judge, row
 
 GRID = np.linspace(0.0, 1.0, 11)
@@ -147,7 +147,7 @@ def test_a_run_writes_numbers_and_a_picture(tmp_path, monkeypatch):
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"section52.json", "section52.png", "section52.svg"}
     content = json.loads((tmp_path / "section52.json").read_text(encoding="utf-8"))
-    assert content == {sweep.name: row(sweep) for sweep in all_six()}
+    assert content == plain({sweep.name: row(sweep) for sweep in all_six()})
     assert plt.get_fignums() == []
 
 
