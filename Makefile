@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY_FOR_DEMO := .venv/.ready-for-demo
 READY := .venv/.ready
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-BENCHMARKS := core growth inputs streams wide distributed cluster jobs metrics neighbors ensembles search files deep cli nested
+BENCHMARKS := core growth inputs streams wide distributed cluster jobs metrics neighbors ensembles search files deep cli
 
 .PHONY: help setup demo test slow test-browser check bench reproduce certify docs clean
 
@@ -67,4 +67,4 @@ docs/_pages/digits.html: $(READY) $(wildcard src/modae/report/*.py src/modae/rep
 	@$(BIN)/python docs/pictures/report.py
 
 clean:           ## remove everything that can be made again
-	rm -rf .venv build dist docs/_build docs/_pages docs/recipes tests/browser/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis results
+	rm -rf .venv build dist docs/_build docs/_pages docs/api docs/recipes tests/browser/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis results

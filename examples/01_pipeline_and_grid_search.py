@@ -2,9 +2,11 @@
 Pipeline and grid search
 ========================
 
-An ensemble of modae is one more estimator: it goes into a ``Pipeline``, and ``GridSearchCV`` tunes the
-diversity together with the parameters of its members. The data are 30 measurements of 569 tumours, in
-units that differ by factors of a thousand, so scaling comes first.
+An ensemble on modules is a scikit-learn estimator like any other: it goes into a ``Pipeline``, and
+``GridSearchCV`` tunes the diversity together with the parameters of its members. The data are 30
+measurements of 569 tumours, in units that differ by factors of a thousand, so they are scaled first.
+
+Takes about SECONDS seconds.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +25,8 @@ X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 A, B, a, b = train_test_split(X, y, test_size=0.4, stratify=y, random_state=0)
 
 # %%
-# A grid over three layers
-# ------------------------
+# The grid
+# --------
 # Names of parameters nest: step, then part of the ensemble, then parameter. For your data, keep
 # ``n_components`` clearly below the number of columns, or the modules have no room to differ.
 
@@ -41,10 +43,10 @@ for name, value in search.best_params_.items():
     print(f"{name} = {value}")
 
 # %%
-# Names of columns are kept, and checked
-# --------------------------------------
+# Column names are kept and checked
+# ---------------------------------
 # With ``set_output`` the scaled table has names too, so the extractor knows them. A table whose columns
-# are in another order is refused, not silently misread.
+# are in another order is refused.
 
 scaler, fitted = search.best_estimator_
 print("the extractor knows:", ", ".join(fitted.extractor_.feature_names_in_[:3]), "...")
@@ -55,9 +57,10 @@ except ValueError as error:
     print("refused:", str(error).splitlines()[0])
 
 # %%
-# Against others
-# --------------
-# Both rivals get a search of their own. Do try a linear model first: on these data it is hard to beat.
+# Comparison
+# ----------
+# Both other methods get a search of their own. Try a linear model first: on these data it is hard to
+# beat.
 
 sizes = {"pca__n_components": [2, 4, 8, 16], "kneighborsclassifier__n_neighbors": neighbours}
 pca = make_pipeline(StandardScaler(), PCA(random_state=0), KNeighborsClassifier())
@@ -74,7 +77,7 @@ for name, each in searches.items():
 
 # %%
 # What to look at: is the best diversity inside the grid, and do its neighbours agree? A lone peak is
-# luck. The grey lines are the best that the rivals reach in cross-validation.
+# luck. The grey lines are the best cross-validated errors of the other methods.
 
 figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 errors = 100 - 100 * search.cv_results_["mean_test_score"].reshape(len(neighbours), -1)

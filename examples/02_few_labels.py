@@ -2,8 +2,10 @@
 Few labels, much unlabelled data
 ================================
 
-Labels are dear, rows are cheap. modae learns its modules without labels, so let them see every row you
-have, and spend the labels on the members only.
+Labels are expensive, unlabelled rows are cheap. Modules are learnt without labels, so they can be fitted
+to every row you have; only the members need labels.
+
+Takes about SECONDS seconds.
 """
 
 import matplotlib.pyplot as plt
@@ -20,9 +22,9 @@ X, y = mnist_data()
 pool, B, labels, b = train_test_split(X / 255, y, test_size=1000, stratify=y, random_state=0)
 
 # %%
-# Learn from all rows, once
-# -------------------------
-# The pool has 4,000 images. Nobody looks at their labels here. ``FrozenEstimator`` says: use this
+# Fit the modules to all rows
+# ---------------------------
+# The pool has 4,000 images, whose labels are not used here. ``FrozenEstimator`` means: use this fitted
 # extractor as it is. The members, and the choice of the diversity, come from the labelled rows alone.
 
 search = {"estimator": None, "diversities": [0.5, 0.7, 0.8], "scale": False, "cv": 2, "random_state": 0}
@@ -31,8 +33,8 @@ from_all = ModularClassifierCV(FrozenEstimator(extractor.fit(pool)), **search)
 from_labelled = ModularClassifierCV(extractor, **search)  # a copy is fitted again, to labelled rows
 
 # %%
-# The rival is PCA of the same pool, with the same classifier (one nearest neighbour) on its features.
-# We give it the size that is best *on the test rows*, which no one could know: that favours PCA.
+# For comparison: a PCA of the same pool with the same classifier, one nearest neighbour. It gets the
+# size that is best *on the test rows*, which nobody could know; that favours PCA.
 
 SIZES = (10, 20, 40, 80)
 pca = PCA(max(SIZES), random_state=0).fit(pool)
@@ -64,10 +66,10 @@ for count, row in zip(COUNTS, errors.mean(axis=1), strict=True):
     print(f"{count:6d}  " + "  ".join(f"{error:22.1%}" for error in row))
 
 # %%
-# What to look at: the gap between the first two lines is what unlabelled rows are worth; it closes as
-# labels become many. The third line is as good as PCA can possibly be, and where it is level with the
-# first, the vote has bought nothing but the freedom from choosing a size. For your data, also read the
-# picture sideways: how many labels does a rival need for the same error?
+# What to look at: the gap between the first two lines is the benefit of unlabelled rows; it closes as
+# labels become many. The third line is the best that PCA can do. Where it meets the first line, the vote
+# has no advantage over PCA except that no size has to be chosen. For your data, also compare how many
+# labels each method needs for the same error.
 
 figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 means, spreads = 100 * errors.mean(axis=1), 100 * errors.std(axis=1, ddof=1) / np.sqrt(len(DRAWS))

@@ -2,9 +2,11 @@
 Kernel features through Nystroem
 ================================
 
-Linear modules project, and no projection unrolls a ring. ``Nystroem`` maps rows to features in which
-curved things are nearly straight. Linear modules on these features are kernel modules, for one more
-step in a pipeline.
+Linear modules cannot separate a ring from its centre. ``Nystroem`` maps rows to features in which such
+classes are nearly linearly separable, so linear modules on these features are kernel modules. It takes
+one more step in a pipeline.
+
+Takes about SECONDS seconds.
 """
 
 import matplotlib.pyplot as plt
@@ -26,8 +28,8 @@ def vote(n_modules, n_components):
 
 
 # %%
-# Rings: where linear modules fail
-# --------------------------------
+# Rings
+# -----
 # ``gamma`` is one over the squared distance at which two rows stop being alike. Start with one over the
 # median squared distance of your rows, and search around it by factors of 3.
 
@@ -38,9 +40,9 @@ kernel = make_pipeline(Nystroem(gamma=1.0, n_components=50, random_state=0), vot
 print(f"rings: linear {linear.score(B, b):.3f}, with Nystroem {kernel.score(B, b):.3f}")
 
 # %%
-# Digits: what it is worth on real data
-# -------------------------------------
-# The same members, the same number of modules. The last two lines are the honest rivals: the kernel
+# Digits
+# ------
+# The same members and the same number of modules. The last two lines are for comparison: the kernel
 # features without modules, and a support vector machine with the exact kernel.
 
 X, y = load_digits(return_X_y=True)
@@ -57,10 +59,9 @@ for name, model in models.items():
     print(f"digits: {name:28s} {accuracy:.3f}")
 
 # %%
-# What to look at: on the left the boundaries are straight, so a ring is out of reach. On the right they
-# close. If your data need it, the gap shows at once; if not, stay linear, which is faster and exact. And
-# compare the second line for the digits with the third: where kernel features do as well without
-# modules, leave the modules out.
+# What to look at: on the left the boundaries are straight, on the right they close. If your data need
+# kernel features, the difference is obvious; if not, stay linear, which is faster and exact. On the
+# digits kernel features do better without modules: there, leave the modules out.
 
 figure, axes = plt.subplots(1, 2, figsize=(6.8, 3.4), layout="constrained", sharex=True, sharey=True)
 for ax, model, title in zip(

@@ -2,9 +2,10 @@
 Images with convolutional modules
 =================================
 
-A module may be any network. Here each is a small convolutional autoencoder for images of 8 x 8 pixels;
-all of them train together, on the loss that makes them good and different. It needs
-``pip install "modae[deep]"``.
+A module can be any network. Here each is a small convolutional autoencoder for images of 8 x 8 pixels,
+and all are trained together with the modular loss. Needs ``pip install "modae[deep]"``.
+
+Takes about SECONDS seconds.
 """
 
 import matplotlib.pyplot as plt
@@ -70,12 +71,12 @@ for name, vote in votes.items():
     print(f"{name:14s}  {alone:.3f}  {together:.3f}  {-vote.extractor_.score(B):.3f}")
 
 # %%
-# What to look at: the vote against its members, and against linear modules, which are solved exactly
-# in a moment. On small images like these a network has to earn its training time: see
-# :doc:`the measurements </deep>` before you take one.
+# What to look at: the vote compared with its members, and with linear modules, which are solved exactly
+# in a moment. On small images like these a network may not be worth its training time: see
+# :doc:`the measurements </deep>`.
 #
-# Single modules paint rough sketches, each a different one. Their mean is nearer to the original than
-# they are on average: for squared errors that is no luck, but a law.
+# Single modules give rough and different reconstructions. For squared errors their mean is never farther
+# from the original than they are on average.
 
 ReconstructionDisplay.from_estimator(votes["convolutions"], B, n_rows=4)
 plt.show()

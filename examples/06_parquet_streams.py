@@ -2,8 +2,10 @@
 Streams from Parquet
 ====================
 
-Files that are larger than memory: open them, read them once, stop and go on. The data are 5,000 digits
-in five Parquet files. It needs ``pip install "modae[arrow]"``.
+Fit to files that are larger than memory, reading them once, and resume after an interruption. The data
+are 5,000 digits in five Parquet files. Needs ``pip install "modae[arrow]"``.
+
+Takes about SECONDS seconds.
 """
 
 from pathlib import Path
@@ -36,10 +38,10 @@ def write(part, rows):
 
 
 # %%
-# A fit that goes wrong, and goes on
-# ----------------------------------
-# One entry in the fourth file is missing. The fit says where, and keeps the sums of the good rows in its
-# checkpoint. Mend the file and call again: it goes on from there. The same holds for Ctrl-C.
+# Stop and resume
+# ---------------
+# One entry in the fourth file is missing. The error says where, and the sums of the rows before it are
+# in the checkpoint. Repair the file and call again: the fit resumes from there. So it does after Ctrl-C.
 
 bad = X.copy()
 bad[3700, 5] = np.nan
@@ -60,18 +62,18 @@ modae.fit_stream(model, batches, checkpoint=home / "fit.modae")
 print(f"loss {model.loss_:.4f}, and with all rows in memory {clone(model).fit(X).loss_:.4f}")
 
 # %%
-# Codes into a file
-# -----------------
-# ``keep`` takes columns along, so that codes can be joined to other tables later.
+# Write the features to a file
+# ----------------------------
+# ``keep`` copies columns, so that the features can be joined to other tables later.
 
 n_rows = modae.transform_stream(model, folder, home / "codes.parquet", keep=["id", "label"])
 print(n_rows, "rows:", ", ".join(pq.read_schema(home / "codes.parquet").names[:5]), "...")
 
 # %%
-# One reading, every diversity
-# ----------------------------
-# The sums hold all that linear modules need, so other diversities cost no further reading. Which is best
-# depends on the use. Here a vote learns from the first file, and the second file judges it.
+# Other diversities without reading again
+# ---------------------------------------
+# The sums hold all that linear modules need, so models for other diversities need no further reading.
+# Here a vote is trained on the first file and tested on the second.
 
 paths = folder / "part0.parquet", folder / "part1.parquet"
 learn, judge = (modae.open_batches(path, columns=PIXELS, target="label") for path in paths)
@@ -82,8 +84,8 @@ for diversity in (0.2, 0.5, 0.7, 0.9):
     print(f"diversity {diversity}: members {alone:.3f}, vote {together:.3f}")
 
 # %%
-# What to look at: with diversity the modules spread over more principal components. Where the picture
-# reaches far down, modules look at components with little variance: compare that with the votes above.
+# What to look at: with diversity the modules spread over more principal components. Far down are
+# components with little variance: compare that with the votes above.
 
 AllocationDisplay.from_estimator(model, diversities=np.linspace(0.05, 1, 20), n_shown=40)
 rmtree(home)

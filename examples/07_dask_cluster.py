@@ -2,9 +2,11 @@
 A Dask cluster
 ==============
 
-The rows are on disk, in pieces; workers read them, and only sums travel. The cluster here is two
-processes on this machine. For a real one change the line that makes it, and nothing else. It needs
+The rows are on disk in chunks; workers read them, and only sums travel. The cluster here is two
+processes on this machine. For a real one, change only the line that creates it. Needs
 ``pip install "modae[dask]"``.
+
+Takes about SECONDS seconds.
 """
 
 from tempfile import TemporaryDirectory
@@ -27,8 +29,8 @@ def write_pieces(folder):
 
 
 # %%
-# Nothing but ``fit`` and ``transform``
-# -------------------------------------
+# Fit and transform on the cluster
+# --------------------------------
 # ``fit`` runs on the cluster of the ``Client`` that was made last. ``transform`` and ``score_samples``
 # return lazy arrays: here only the mean of the scores comes back.
 
@@ -44,7 +46,7 @@ def work(client, folder):
 
 
 # %%
-# Who did what, and when. Bars that overlap in time ran side by side.
+# When each task ran, and on which worker. Bars that overlap in time ran in parallel.
 
 
 def draw(tasks):
@@ -85,4 +87,4 @@ if __name__ == "__main__":
 
 # %%
 # What to change: ``da.from_npy_stack`` becomes ``da.from_zarr`` or ``dd.read_parquet``, the cluster
-# becomes yours (:doc:`/scale-dask`), and chunks of 50 to 300 MB are a good size.
+# becomes yours (:doc:`/scale`), and chunks of 50 to 300 MB are a good size.

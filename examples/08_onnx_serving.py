@@ -2,8 +2,11 @@
 Serving with ONNX
 =================
 
-One file and one runtime, from Python, C++, Java or JavaScript, without scikit-learn and without modae.
-Export, compare, answer requests. It needs ``pip install "modae[onnx]" onnxruntime``.
+Export a pipeline to one file that runs from Python, C++, Java or JavaScript without scikit-learn and
+without modae, check it, and answer requests with it. Needs
+``pip install "modae[onnx]" onnxruntime``.
+
+Takes about SECONDS seconds.
 """
 
 import json
@@ -37,19 +40,19 @@ with TemporaryDirectory() as folder:
 print(f"accuracy of the vote {model.score(B, b):.3f}")
 
 # %%
-# Check before you ship
-# ---------------------
-# The file computes in float32. Compare on rows of yours, all of them, before it goes out.
+# Compare before you deploy
+# -------------------------
+# The file computes in float32. Compare its answers on your own rows before you use it.
 
 labels, probabilities = session.run(None, {"X": B.astype("f4")})
 print(f"labels that agree: {np.mean(labels == model.predict(B)):.2%}")
 print(f"largest difference of a probability: {np.abs(probabilities - model.predict_proba(B)).max():.1e}")
 
 # %%
-# A request, a response
-# ---------------------
-# A runtime checks nothing, so the service must: the shape, and that all numbers are numbers. Put this
-# function behind the web framework that you have.
+# Answer a request
+# ----------------
+# A runtime checks nothing, so the service must check the shape and that all numbers are finite. Call
+# this function from your web framework.
 
 
 def answer(request):
@@ -69,7 +72,7 @@ print(answer(json.dumps({"rows": [[1, 2, 3]]})))
 
 # %%
 # What to look at: how long a request takes. For one row most of ``predict`` is Python that checks its
-# input; the runtime does without. (The times are those of the run that built this page.)
+# input, which the runtime does not do. (The times are those of the run that built this page.)
 
 
 def milliseconds(call):

@@ -2,9 +2,11 @@
 Regression with intervals
 =========================
 
-A prediction without an interval is half an answer. ``calibrate`` holds out some training rows and reads
-the width of the intervals off their errors. The promise is then kept whatever the model: of new rows
-like these, the share you asked for is inside, on average.
+``calibrate`` holds out some training rows and takes the width of the prediction intervals from their
+errors. Whatever the model, the share of new rows that you asked for is then inside the intervals, on
+average over rows like those of the training.
+
+Takes about SECONDS seconds.
 """
 
 import matplotlib.pyplot as plt
@@ -21,10 +23,10 @@ X, y = load_diabetes(return_X_y=True)
 COVERAGE = 0.9
 
 # %%
-# Two ways to an interval
-# -----------------------
-# Ours: a mean of neighbours on ten modules, calibrated. The rival: gradient boosting for the 5 % and
-# the 95 % quantile, which promises the same but has no rows held out to check itself.
+# Two kinds of intervals
+# ----------------------
+# Ours: a mean of neighbours on ten modules, calibrated. For comparison: gradient boosting for the 5 %
+# and the 95 % quantile, which aims at the same coverage but has no held-out rows to check it.
 
 
 def modular_interval(A, a, B):
@@ -45,10 +47,10 @@ def boosted_interval(A, a, B):
 
 
 # %%
-# Is the promise kept?
+# Coverage on new rows
 # --------------------
-# One split says little, so ten are drawn. Two numbers matter together: the share inside, and the
-# width. A wide interval is easy to be inside of.
+# One split says little, so ten are drawn. Look at the share inside together with the width: wide
+# intervals are easy to be inside of.
 
 methods = {"modules, calibrated": modular_interval, "boosted quantiles": boosted_interval}
 for name, method in methods.items():

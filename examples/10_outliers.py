@@ -1,10 +1,12 @@
 """
-Outliers by their score
-=======================
+Outlier detection
+=================
 
-Modules that know the usual rows reconstruct unusual ones badly. ``score_samples`` is minus the loss of
-each row: the lowest scores are the rows to look at first. Two tests: damage that we plant, and strangers
-that are really there.
+Modules fitted to usual rows reconstruct unusual ones badly. ``score_samples`` is minus the loss of each
+row, so the rows with the lowest scores are the most unusual. Two tests: pixels that we damage, and
+digits of other classes.
+
+Takes about SECONDS seconds.
 """
 
 import matplotlib.pyplot as plt
@@ -45,8 +47,8 @@ METHODS = {
 LINES = ("-", "--", ":", "-.")
 
 # %%
-# Planted: broken pixels
-# ----------------------
+# Damaged pixels
+# --------------
 # All ten digits are usual. In 100 of the new rows two pixels are turned from black to white or back.
 
 order = rng.permutation(len(X))
@@ -57,23 +59,24 @@ for row in new[:100]:
 planted = usual, new, np.arange(len(new)) < 100
 
 # %%
-# Real: strangers
-# ---------------
-# Only eights are usual, and other digits are among the new rows. Nobody made these outliers up.
+# Digits of other classes
+# -----------------------
+# Only eights are usual, and other digits are among the new rows.
 
-eights, strangers = X[y == 8], X[y != 8][::10]
-new = np.vstack([strangers, eights[100:]])
-real = eights[:100], new, np.arange(len(new)) < len(strangers)
+eights, others = X[y == 8], X[y != 8][::10]
+new = np.vstack([others, eights[100:]])
+real = eights[:100], new, np.arange(len(new)) < len(others)
 
 # %%
-# Who finds them?
-# ---------------
+# Comparison
+# ----------
 # The area under the curve is the chance that an outlier scores below a usual row. No method is told
-# which rows are odd. For your data, tune by rows that you know to be odd, if you have any; a larger
-# ``diversity`` lets the modules see finer detail, as more components do for PCA.
+# which rows are unusual. For your data, tune by rows that you know to be unusual, if you have any; a
+# larger ``diversity`` lets the modules see finer detail, as more components do for PCA.
 
 figure, axes = plt.subplots(1, 2, figsize=(7.6, 4), layout="constrained")
-for ax, title, (A, B, odd) in zip(axes, ("broken pixels", "strangers"), (planted, real), strict=True):
+tasks = {"damaged pixels": planted, "other classes": real}
+for ax, (title, (A, B, odd)) in zip(axes, tasks.items(), strict=True):
     print(f"{title}: {odd.sum()} of {len(odd)} new rows")
     for place, (name, method) in enumerate(METHODS.items()):
         scores = method(A, B)
@@ -85,5 +88,5 @@ for ax, title, (A, B, odd) in zip(axes, ("broken pixels", "strangers"), (planted
     open_frame(ax)
 
 # %%
-# What to look at: the left end of the curves, for nobody can check every second row. A plain PCA with a
-# well chosen number of components is a strong rival here: compare before you decide.
+# What to look at: the left end of the curves, because only few rows can be checked by hand. A plain PCA
+# with the right number of components is better here: compare before you decide.

@@ -1,10 +1,12 @@
 """
-Labels where they help: a committee asks
-========================================
+Active learning
+===============
 
-Labels cost, rows do not. A committee can say which rows it would like to have labelled: those on which
-its members differ. Twenty lines on ``uncertainty`` and ``disagreement`` are enough. The modules are
-learned once, from all rows: they need no labels.
+Choose which rows to label next: those on which the members of an ensemble differ. Twenty lines based on
+``uncertainty`` and ``disagreement`` are enough. The modules are fitted once, to all rows, because they
+need no labels.
+
+Takes about SECONDS seconds.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +22,8 @@ X, y = load_digits(return_X_y=True)
 rng = np.random.default_rng(0)
 
 # %%
-# The query
-# ---------
+# How rows are chosen
+# -------------------
 # *BALD* is the epistemic part of the uncertainty: what the members know together about which of them is
 # right. *Disagreement* counts labels. *Margin* asks where the two best classes are close.
 
@@ -56,8 +58,8 @@ def accuracies(query, A, a, B, b, seed, n_labels=200, batch=10):
 
 
 # %%
-# Does it pay?
-# ------------
+# Comparison
+# ----------
 # The same pool, the same first rows, three random halves of the digits.
 
 figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")

@@ -1,7 +1,5 @@
 """The six benchmarks of the paper, by name: one table of recipes, one function to load them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +10,6 @@ import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
 import modae.datasets.sources as sources
-from modae.datasets.amat import find_amat, read_amat
 from modae.datasets.digits import on_noise, on_photographs, photographs, rotated
 from modae.datasets.shapes import make_convex, make_rectangles
 from modae.utils.arrays import Array, Indices
@@ -160,14 +157,12 @@ def load_benchmark(
     home = None if data_home is None else Path(data_home).expanduser()
     directory = None if source in ("embedded", "openml") else _directory(source)
     originals = benchmark.originals
-    if directory is not None and find_amat(directory, originals[0]) is not None:
+    if directory is not None and sources.find_amat(directory, originals[0]) is not None:
         n_classes = len(benchmark.target_names)
-        images, target = read_amat(directory, originals, n_samples, n_classes, home)
+        images, target = sources.read_amat(directory, originals, n_samples, n_classes, home)
     elif directory is not None and not sources.idx_files(directory):
         idx = [name for part in sources.IDX_PARTS for name in sources.idx_names(part, "images")]
-        raise FileNotFoundError(
-            f"{directory} has none of these files: {', '.join([originals[0], *idx])}."
-        )
+        raise FileNotFoundError(f"{directory} has none of {', '.join([originals[0], *idx])}.")
     elif benchmark.draw is not None:
         images, target = benchmark.draw(n_samples or benchmark.n_default, rng)
     else:

@@ -7,8 +7,6 @@ The photographs are on the machine already, inside scikit-learn and scikit-image
 where the packages were installed, without scikit-image's own downloader.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """Points from a mixture of Gaussians, as in sections 3 and 5.1 of the paper."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -88,10 +86,8 @@ def make_gaussian_mixture(
         raise ValueError(f"means must have shape (n_clusters, n_features), got {centres.shape}.")
     implied = (10, 100) if spread is None or spread.ndim < 2 else (10, *spread.shape)[-3:-1]
     clusters, features = implied if centres is None else centres.shape
-    for name, size, found in (
-        ("n_clusters", n_clusters, clusters),
-        ("n_features", n_features, features),
-    ):
+    sizes = {"n_clusters": (n_clusters, clusters), "n_features": (n_features, features)}
+    for name, (size, found) in sizes.items():
         check_count(name, size, optional=True)
         if centres is not None and size not in (None, found):
             raise ValueError(f"{name} must be {found}, as in means, or left out, got {size!r}.")

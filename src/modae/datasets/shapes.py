@@ -15,8 +15,6 @@ mean white area, as the recipe promises: 175 pixels. Refusing regions favours th
 about 275 pixels if convex and 465 if not.
 """
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np
@@ -159,9 +157,7 @@ def has_gap(regions: Masks) -> NDArray[np.bool_]:
     >>> has_gap(np.array([full, ring]))
     array([False,  True])
     """
-    height, width = regions.shape[1:]
-    room = (2 * height, 2 * width)  # so that nothing wraps around
+    room = 2 * np.array(regions.shape[1:])  # so that nothing wraps around
     transform = rfft2(regions.astype(np.float32), s=room)
     pairs = irfft2(transform * transform, s=room)[:, ::2, ::2]
-    gaps = (pairs > 0.5) & ~regions
-    return gaps.reshape(len(regions), height * width).any(axis=1)
+    return np.any((pairs > 0.5) & ~regions, axis=(1, 2))

@@ -1,6 +1,6 @@
 """Models beside each other: the same folds for all, and what the difference of two is worth."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
 
@@ -16,20 +16,27 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from modae.data.validation import take_rows
-from modae.ensembles.base import require_in_memory
+from modae.data.targets import known_targets
+from modae.data.validation import require_in_memory, take_rows
 from modae.ensembles.folds import make_folds
 from modae.ensembles.leaderboard import Leaderboard
 from modae.ensembles.search import error_of, paired_difference
 from modae.utils.parallel import run_parallel
-from modae.utils.text import counted
 
 #: Rows up to which an SVM is tuned, and columns times classes up to which trees are boosted: minutes.
 TUNED_ROWS, BOOSTED = 2_000, 1_000
 
 
 def compare(
-    models: Mapping[str, Any], X: Any, y: Any, *, cv: Any = None, groups: Any = None, n_jobs: Any = None
+    models: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = None,
+    groups: Any = None,
+    missing_label: Any = None,
+    n_jobs: Any = None,
+    advance: Callable[[], object] | None = None,
 ) -> Leaderboard:
     """Cross-validate models on the same folds, and say how far each is behind the best.
 
@@ -46,14 +53,20 @@ def compare(
         Folds; None means 5, stratified for classifiers.
     groups : array-like of shape (n_samples,), optional
         For a splitter that keeps groups together.
+    missing_label : scalar, default=None
+        What marks rows without a label in y, as in :class:`modae.ModularClassifier`. They are in no
+        fold; models with this parameter are trained on them too, in every fold.
     n_jobs : int or None, default=None
         Fits at the same time.
+    advance : callable, optional
+        Called when a model was fitted to one fold, and judged.
 
     Returns
     -------
     leaderboard : Leaderboard
         The best first: ``name``, ``error`` (share of wrong labels, or 1 - R^2) with ``se`` over the
-        folds, ``difference`` to the best with ``se_difference`` over the rows, times; ``print`` it.
+        folds (over the rows, if there is one fold), ``difference`` to the best with ``se_difference``
+        over the rows, times; ``print`` it.
 
     Examples
     --------
@@ -71,43 +84,56 @@ def compare(
     if not models or not (classify or all(map(is_regressor, models.values()))):
         kinds = {name: type(model).__name__ for name, model in models.items()}
         raise ValueError(f"models must be classifiers, or regressors, and at least one, got {kinds}.")
-    y = column_or_1d(y)
+    marked = y
+    y, known = known_targets(X, y, missing_label, lambda _, targets: column_or_1d(targets))
     check_consistent_length(X, y)
-    folds = make_folds(cv, X, y, groups=groups, classes=classify)
+    folds = make_folds(cv, X, y, known, groups=groups, classes=classify)
+    unlabelled = np.setdiff1d(np.arange(len(y)), known)
 
-    def trial(model: Any, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, float, float]:
-        """Losses of the test rows, and the times of a fit and of the predictions."""
+    def trial(model: Any, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, float, float, float]:
+        """Losses of the test rows, the error, and the times of a fit and of the predictions."""
+        targets = y[train]
+        if len(unlabelled) and _takes_marks(model):
+            train = np.concatenate([train, unlabelled])
+            targets = take_rows(marked, train)
         start = perf_counter()
-        fitted = clone(model).fit(take_rows(X, train), y[train])
+        fitted = clone(model).fit(take_rows(X, train), targets)
         between = perf_counter()
         answers = fitted.predict(take_rows(X, test))
         times = between - start, perf_counter() - between
-        losses = answers != y[test] if classify else np.square(answers - y[test])
-        return losses.astype(float), *times
+        losses = (answers != y[test] if classify else np.square(answers - y[test])).astype(float)
+        return losses, error_of(losses, y[test], classify=classify), *times
 
     tasks = [(model, train, test) for model in models.values() for train, test in folds]
-    found = run_parallel(trial, tasks, n_jobs)
-    shape = len(models), len(folds)
-    tested = [y[test] for *_, test in tasks]
-    errors = np.reshape(
-        [error_of(each[0], true, classify=classify) for each, true in zip(found, tested, strict=True)],
-        shape,
-    )
-    rows = np.concatenate(tested[: len(folds)])
-    losses = np.concatenate([each[0] for each in found]).reshape(len(models), -1)
-    losses *= error_of(np.ones(len(rows)), rows, classify=classify)
+    rows_of_losses, *numbers = zip(*run_parallel(trial, tasks, n_jobs, advance), strict=True)
+    errors, fit_times, predict_times = np.reshape(numbers, (3, len(models), len(folds)))
+    losses = np.concatenate(rows_of_losses).reshape(len(models), -1)
+    # In the unit of the error, and such that their mean is the mean error over the folds.
+    sizes = [len(test) for _, test in folds]
+    units = [error_of(np.ones(len(test)), y[test], classify=classify) for _, test in folds]
+    losses *= np.repeat(np.divide(units, sizes), sizes) * sum(sizes) / len(folds)
     best = losses[errors.mean(axis=1).argmin()]
-    times = np.reshape([each[1:] for each in found], (*shape, 2)).mean(axis=1)
+    difference, its_error = np.transpose([paired_difference(each, best) for each in losses])
+    by_rows = [paired_difference(each, 0.0 * each)[1] for each in losses]
+    by_folds = errors.std(axis=1) / np.sqrt(max(len(folds) - 1, 1))
     columns = {
         "name": list(models),
         "score": 1.0 - errors.mean(axis=1),
         "error": errors.mean(axis=1),
-        "se": errors.std(axis=1) / np.sqrt(max(len(folds) - 1, 1)),
+        "se": by_folds if len(folds) > 1 else by_rows,
         "size": [np.shape(X)[1]] * len(models),
+        "difference": difference,
+        "se_difference": its_error,
+        "fit_time": fit_times.mean(axis=1),
+        "predict_time": predict_times.mean(axis=1),
     }
-    pairs = np.array([paired_difference(each, best) for each in losses])
-    columns |= dict(zip(("difference", "se_difference"), pairs.T, strict=True))
-    return Leaderboard.of(columns | dict(zip(("fit_time", "predict_time"), times.T, strict=True)))
+    return Leaderboard.of(columns, classify=classify)
+
+
+def _takes_marks(model: Any) -> bool:
+    """Whether it takes rows without a label."""
+    params = model.get_params().items()
+    return any(name.endswith("missing_label") and value is not None for name, value in params)
 
 
 def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, Any]:
@@ -122,7 +148,8 @@ def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, A
     classify : bool
         Whether y are labels.
     member : estimator, optional
-        Of an ensemble on modules: one of it on a single PCA is a rival too.
+        Of an ensemble on modules: one of it on all columns, and on PCAs of half and of a fifth as many,
+        50 at most, are rivals too.
 
     Returns
     -------
@@ -156,7 +183,7 @@ def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, A
     linear = LogisticRegression(max_iter=1000) if classify else Ridge()
     models["logistic regression" if classify else "ridge"] = make_pipeline(scaler, linear)
     if member is not None:
-        size = max(1, min(n_features - sparse, n_rows // 2, 50))
-        name = f"one PCA with {counted(size, 'component')}"
-        models[name] = make_pipeline(PCA(size, random_state=0), member)
+        models["member on columns"] = member
+        for size in sorted({max(1, min(n_features // part, n_rows // 2, 50)) for part in (2, 5)}):
+            models[f"member on PCA of {size}"] = make_pipeline(PCA(size, random_state=0), member)
     return models

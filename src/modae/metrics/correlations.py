@@ -21,8 +21,6 @@ The two curves of the paper's section 5.2 are means of it: what the modules keep
 (:func:`~modae.metrics.faithfulness`), and what they share (:func:`~modae.metrics.redundancy`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

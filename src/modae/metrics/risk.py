@@ -1,7 +1,5 @@
 """How many answers are wrong if only the surest rows are answered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

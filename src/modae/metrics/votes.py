@@ -7,8 +7,6 @@ different members. For two members let :math:`N^{11}` be the number of rows that
 See Kuncheva and Whitaker, *Measures of diversity in classifier ensembles* (Machine Learning 51, 2003).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from onnx import ModelProto, checker, helper
+from scipy.stats import rankdata
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
@@ -17,7 +18,7 @@ from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.families import AllColumns
 from modae.ensembles.neighbors import NearestNeighborClassifier, NearestNeighborRegressor
 from modae.ensembles.regressor import ModularRegressor
-from modae.ensembles.votes import SAME, TIE_BREAKS
+from modae.ensembles.votes import TIE_BREAKS
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.bagging import BaggingAutoencoder
 from modae.linear.regressor import LinearModularRegressor
@@ -109,13 +110,9 @@ def convert(
 
 def unwrap(estimator: Any) -> Any:
     """What answers inside a frozen estimator or a search."""
-    while True:
-        if isinstance(estimator, FrozenEstimator):
-            estimator = estimator.estimator
-        elif hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        else:
-            return estimator
+    if isinstance(estimator, FrozenEstimator):
+        return unwrap(estimator.estimator)
+    return unwrap(estimator.best_estimator_) if hasattr(estimator, "best_estimator_") else estimator
 
 
 def _inside(place: str, part: str) -> str:
@@ -189,7 +186,9 @@ def vote(
     for name in TIE_BREAKS[tie_break]:
         if name == "probability" and (voting != "hard" or not mean_scores):
             continue  # they tie already, or there are none
-        breaker: Any = mean_scores if name == "probability" else _ranks(prior)[None]
+        # Ranks of shares that are equal but for round-off are equal, in float32 too.
+        ranks = rankdata(prior.round(12), method="dense").astype(float)
+        breaker: Any = mean_scores if name == "probability" else ranks[None]
         # -1 is lower than every probability and every rank.
         winners = _largest(graph, graph.add("Where", winners, breaker, -1.0), SAME_IN_FLOAT32)
     winner = graph.add("ArgMax", graph.cast(winners, np.float32), axis=1, keepdims=0)
@@ -200,14 +199,6 @@ def _largest(graph: Graph, scores: str, tolerance: float) -> str:
     """Which scores are the largest of their row, or as good as it."""
     largest = graph.add("ReduceMax", scores, [1])
     return graph.add("GreaterOrEqual", scores, graph.add("Sub", largest, tolerance))
-
-
-def _ranks(prior: Array) -> Array:
-    """Shares of the classes as ranks: equal shares are equal, in float32 too."""
-    order = np.argsort(prior)
-    ranks = np.empty(len(prior))
-    ranks[order] = np.cumsum(np.diff(prior[order], prepend=prior[order[0]]) > SAME)
-    return ranks
 
 
 def _mean(graph: Graph, values: Sequence[Any]) -> str:

@@ -76,19 +76,16 @@ class Graph:
         self.domains = dict(self.OPSETS)
         self._count = 0
 
-    def add(self, op_type: str, *inputs: Any, domain: str = "", **attributes: Any) -> str:
+    def add(self, op_type: str, *inputs: Any, **attributes: Any) -> str:
         """Add a node with one output and return its name; inputs are names of values, or constants."""
-        return self.add_several(op_type, *inputs, n_outputs=1, domain=domain, **attributes)[0]
+        return self.add_several(op_type, *inputs, n_outputs=1, **attributes)[0]
 
-    def add_several(
-        self, op_type: str, *inputs: Any, n_outputs: int, domain: str = "", **attributes: Any
-    ) -> list[str]:
+    def add_several(self, op_type: str, *inputs: Any, n_outputs: int, **attributes: Any) -> list[str]:
         """Add a node with several outputs and return their names."""
         name = self._new_name(op_type)
         outputs = [name, *(f"{name}_{place}" for place in range(1, n_outputs))]
         names = [each if isinstance(each, str) else self.constant(each) for each in inputs]
-        node = helper.make_node(op_type, names, outputs, name=name, domain=domain, **attributes)
-        self.nodes.append(node)
+        self.nodes.append(helper.make_node(op_type, names, outputs, name=name, **attributes))
         return outputs
 
     def constant(self, values: Any, dtype: Any = None) -> str:

@@ -106,7 +106,7 @@ def run(setting: Setting) -> list[Finding]:
 
 def grid(setting: Setting) -> list[float]:
     """Diversities: 0, 0.05, ..., 1 at full scale, 0, 0.1, ..., 1 else."""
-    return [float(value) for value in np.linspace(0.0, 1.0, 21 if setting.full else 11).round(2)]
+    return np.linspace(0.0, 1.0, 21 if setting.full else 11).round(2).tolist()
 
 
 def n_images(setting: Setting, name: str) -> int:
@@ -150,7 +150,7 @@ def sweeps(setting: Setting) -> list[Sweep]:
     return measured
 
 
-def _errors(setting: Setting, name: str, seed: int) -> dict[str, list[Any]]:
+def _errors(setting: Setting, name: str, seed: int) -> dict[str, Any]:
     """Errors of modular and bagging autoencoders on the folds of one seed."""
     n_samples, n_jobs = n_images(setting, name), setting.n_jobs
     setting.tell(f"Figure 2: {name.replace('_', ' ')}, {n_samples:,} images, seed {seed}")
@@ -165,16 +165,17 @@ def _errors(setting: Setting, name: str, seed: int) -> dict[str, list[Any]]:
         n_jobs=n_jobs,
         random_state=seed,
     )
-    results, errors = search.fit(X, y).cv_results_, {}
-    for kind in ("ensemble", "individual"):
-        errors[kind] = [results[f"split{fold}_{kind}_error"].tolist() for fold in range(N_FOLDS)]
+    results = search.fit(X, y).cv_results_
     bagging = BaggingAutoencoder(**SIZES, n_jobs=n_jobs)
     baseline = nearest_neighbours(bagging, n_jobs=n_jobs, random_state=seed)
-    errors["bagging"] = (1.0 - cross_val_score(baseline, X, y, cv=folds(seed))).tolist()
-    return errors
+    return {
+        "ensemble": [results[f"split{fold}_ensemble_error"] for fold in range(N_FOLDS)],
+        "individual": [results[f"split{fold}_individual_error"] for fold in range(N_FOLDS)],
+        "bagging": 1.0 - cross_val_score(baseline, X, y, cv=folds(seed)),
+    }
 
 
-def _correlations(setting: Setting, name: str, n_rows: int) -> dict[str, list[Any]]:
+def _correlations(setting: Setting, name: str, n_rows: int) -> dict[str, Any]:
     """Distance correlations of one fold, on rows that trained the modules and on others."""
     setting.tell(f"Section 5.2: {name.replace('_', ' ')}, distance correlations")
     X, y = load_images(setting, name, n_images(setting, name))
@@ -182,7 +183,7 @@ def _correlations(setting: Setting, name: str, n_rows: int) -> dict[str, list[An
     model = LinearModularAutoencoder(**SIZES, diversity=0.5, random_state=0).fit(X[parts[0]])
     models, options = list(model.path(grid(setting))), {"n_samples": n_rows, "random_state": 0}
     return {
-        metric.__name__: [[list(metric(at, X[part], **options)) for at in models] for part in parts]
+        metric.__name__: [[metric(at, X[part], **options) for at in models] for part in parts]
         for metric in (faithfulness, redundancy)
     }
 
@@ -203,39 +204,43 @@ def judge(measured: list[Sweep]) -> list[Finding]:
     best = [float(sweep.diversities[sweep.best]) for sweep in measured]
     inside = all(0.0 < value < 1.0 for value in best)
     words = f"best diversities {', '.join(f'{value:g}' for value in best)}"
+    gain, rise = ({s.title: margin(getattr(s, name)) for s in measured} for name in ("gain", "rise"))
+    told = "{} in {{}}; least clear: {{}}, {{:.1f}} se"
     return [
-        _clear_in_all("figure2-below-bagging", measured, "gain", "below Bagging"),
+        on_all("figure2-below-bagging", told.format("below Bagging"), gain, CLEARLY),
         Finding("figure2-best-inside", inside, words),
-        _clear_in_all("figure2-rises-towards-one", measured, "rise", "higher at 1"),
+        on_all("figure2-rises-towards-one", told.format("higher at 1"), rise, CLEARLY),
     ]
 
 
-def _clear_in_all(claim: str, measured: list[Sweep], difference: str, words: str) -> Finding:
-    margins = {sweep.title: margin(getattr(sweep, difference)) for sweep in measured}
-    clear = sum(value > CLEARLY for value in margins.values())
-    least = min(margins, key=lambda name: margins[name])
-    text = f"{words} in {clear} of {len(margins)}; least clear: {least}, {margins[least]:.1f} se"
-    return Finding(claim, clear == len(margins), text)
+def on_all(claim: str, words: str, found: dict[str, float], limit: float, sign: float = 1.0) -> Finding:
+    """Whether what was found is above a limit, or with sign -1 below minus that, on every data set.
+
+    ``words`` has places for the count of those where it is, and for the least clear one and its number.
+    """
+    count = sum(sign * number > limit for number in found.values())
+    least = min(found, key=lambda name: sign * found[name])
+    told = words.format(f"{count} of {len(found)}", least, found[least])
+    return Finding(claim, count == len(found), told)
 
 
 # --- what is written ---------------------------------------------------------------------------------
 
 
 def row(sweep: Sweep) -> dict[str, Any]:
-    """One line of the table, for machines; a margin that is infinite is null."""
-    mean = sweep.ensemble.mean(axis=0).tolist()
-    gain, rise = (m if np.isfinite(m) else None for m in (margin(sweep.gain), margin(sweep.rise)))
+    """One line of the table, for machines."""
+    mean = sweep.ensemble.mean(axis=0)
     return {
         "data": sweep.name,
-        "bagging": float(sweep.bagging.mean()),
+        "bagging": sweep.bagging.mean(),
         "best": mean[sweep.best],
-        "best_diversity": float(sweep.diversities[sweep.best]),
+        "best_diversity": sweep.diversities[sweep.best],
         "at_zero": mean[0],
         "at_one": mean[-1],
-        "gain": float(sweep.gain.mean()),
-        "gain_in_standard_errors": gain,
-        "rise_in_standard_errors": rise,
-        "diversities": sweep.diversities.tolist(),
+        "gain": sweep.gain.mean(),
+        "gain_in_standard_errors": margin(sweep.gain),
+        "rise_in_standard_errors": margin(sweep.rise),
+        "diversities": sweep.diversities,
         "ensemble": mean,
     }
 

@@ -8,6 +8,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -173,8 +174,8 @@ class Setting:
             file.write(text)
 
     def save_json(self, name: str, content: Any) -> None:
-        """Write numbers and strings."""
-        self.save_text(name, json.dumps(content, indent=1, allow_nan=False) + "\n")
+        """Write numbers and strings, as every reader of JSON takes them."""
+        self.save_text(name, json.dumps(plain(content), indent=1) + "\n")
 
     def save_figure(self, name: str, figure: Any, dpi: int = 150) -> None:
         """Write a picture as PNG and as SVG, the same file for the same picture, and close it."""
@@ -198,10 +199,21 @@ class Setting:
                 return kept["answer"]
         except (OSError, ValueError, KeyError, TypeError):
             pass
-        content = {"question": question, "answer": answer()}
+        content = plain({"question": question, "answer": answer()})
         self.measured_folder.mkdir(parents=True, exist_ok=True)
         self.save_json(f"measured/{name}.json", content)
-        return json.loads(json.dumps(content["answer"]))
+        return content["answer"]
+
+
+def plain(content: Any) -> Any:
+    """What JSON has for it: lists for arrays, strings as keys, and None for what is not finite."""
+
+    def from_numpy(value: Any) -> Any:
+        if isinstance(value, (np.ndarray, np.generic)):
+            return value.tolist()
+        raise TypeError(f"{value!r} is not JSON serializable")
+
+    return json.loads(json.dumps(content, default=from_numpy), parse_constant=lambda name: None)
 
 
 def reproduce(names: Sequence[str], setting: Setting, *, fresh: bool = False) -> list[Verdict]:
@@ -225,15 +237,11 @@ def reproduce(names: Sequence[str], setting: Setting, *, fresh: bool = False) ->
         for path in setting.measured_folder.glob("sweep-*.json"):  # which these two parts share
             path.unlink()
     for name in chosen:
-
-        def answer(name: str = name) -> list[Finding]:
-            findings = import_module(f"modae.reproduction.{name}").run(setting)
-            return [finding._replace(holds=bool(finding.holds)) for finding in findings]
-
         if fresh or not all((setting.out / file).is_file() for file in PARTS[name]):
             (setting.measured_folder / f"part-{name}.json").unlink(missing_ok=True)
         question = {"part": name, "full": setting.full, "source": str(setting.source)}
-        found = setting.remembered(f"part-{name}", question, answer)
+        find = import_module(f"modae.reproduction.{name}").run
+        found = setting.remembered(f"part-{name}", question, partial(find, setting))
         verdicts += compare(name, [Finding(*kept) for kept in found], full=setting.full)
     results = {
         "modae": __version__,

@@ -6,7 +6,7 @@ from typing import Any
 from scipy.stats import spearmanr
 
 from modae.display.style import BAND_OPACITY, BLUE, RED, open_frame, pyplot
-from modae.reproduction.figure2 import Sweep, sweeps
+from modae.reproduction.figure2 import Sweep, on_all, sweeps
 from modae.reproduction.run import Finding, Setting
 from modae.utils.arrays import Array
 
@@ -29,12 +29,11 @@ def run(setting: Setting) -> list[Finding]:
 
 def judge(measured: list[Sweep]) -> list[Finding]:
     """Individual error rises, the ensemble's falls at first, both correlations fall."""
-    gained = {s.title: float((s.ensemble[:, 0] - s.ensemble[:, s.best]).mean()) for s in measured}
-    least = min(gained, key=lambda name: gained[name])
-    text = f"error at 0 minus least error: {100 * gained[least]:.1f} points or more ({least})"
+    gained = {s.title: 100 * (s.ensemble[:, 0] - s.ensemble[:, s.best]).mean() for s in measured}
+    words = "error at 0 minus least error: {2:.1f} points or more ({1})"
     return [
         _trend("section52-individual-error-rises", measured, lambda s: s.individual.mean(axis=0), 1.0),
-        Finding("section52-ensemble-error-falls", gained[least] > 0.0, text),
+        on_all("section52-ensemble-error-falls", words, gained, 0.0),
         _trend("section52-faithfulness-falls", measured, lambda s: s.faithfulness[1, :, 0], -1.0),
         _trend("section52-redundancy-falls", measured, lambda s: s.redundancy[1, :, 0], -1.0),
     ]
@@ -43,20 +42,17 @@ def judge(measured: list[Sweep]) -> list[Finding]:
 def _trend(claim: str, measured: list[Sweep], curve: Callable[[Sweep], Array], sign: float) -> Finding:
     """Whether a curve rises (sign 1) or falls (-1) with diversity on every data set."""
     found = {s.title: float(spearmanr(s.diversities, curve(s)).statistic) for s in measured}
-    strong = [sign * value > STRONG for value in found.values()]
-    weakest = min(found, key=lambda name: sign * found[name])
-    text = f"{sum(strong)} of {len(strong)}; weakest rank correlation: {weakest}"
-    return Finding(claim, all(strong), f"{text}, {found[weakest]:+.3f}")
+    return on_all(claim, "{}; weakest rank correlation: {}, {:+.3f}", found, STRONG, sign)
 
 
-def row(sweep: Sweep) -> dict[str, object]:
+def row(sweep: Sweep) -> dict[str, Any]:
     """All curves of one data set."""
     return {
-        "diversities": sweep.diversities.tolist(),
-        "ensemble_error": sweep.ensemble.mean(axis=0).tolist(),
-        "individual_error": sweep.individual.mean(axis=0).tolist(),
-        "faithfulness": dict(zip(("train", "test"), sweep.faithfulness.tolist(), strict=True)),
-        "redundancy": dict(zip(("train", "test"), sweep.redundancy.tolist(), strict=True)),
+        "diversities": sweep.diversities,
+        "ensemble_error": sweep.ensemble.mean(axis=0),
+        "individual_error": sweep.individual.mean(axis=0),
+        "faithfulness": dict(zip(("train", "test"), sweep.faithfulness, strict=True)),
+        "redundancy": dict(zip(("train", "test"), sweep.redundancy, strict=True)),
     }
 
 

@@ -19,8 +19,8 @@ from scipy.optimize import minimize
 
 from modae.core.backfitting import backfit, update_module
 from modae.core.frames import best_encoders
-from modae.core.objective import Problem, linear_gradient
-from modae.core.spectral import on_all_axes, solve_spectral
+from modae.core.objective import linear_gradient
+from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.reproduction.run import Finding, Setting
 from modae.reproduction.theorems_loss import CHECKS, Instance, check
 from modae.utils.arrays import Array
@@ -244,14 +244,10 @@ def slope_size(instance: Instance, lam: float) -> float:
 
 
 def at_optimum(instance: Instance, lam: float = 0.6) -> Instance:
-    """The instance with modules of least loss, from the spectral solver."""
-    n_modules, n_features, width = instance.decoders.shape
-    eigenvalues, vectors = np.linalg.eigh(instance.covariance)
-    kept = min(n_modules * width, n_features)
-    problem = Problem(eigenvalues[::-1][:kept], instance.variance, n_modules, width, lam)
-    frames = on_all_axes(solve_spectral(problem, instance.rng).decoders, n_features)
-    decoders = vectors[:, ::-1] @ frames
-    return replace(instance, decoders=decoders, encoders=best_encoders(decoders, lam))
+    """The instance with modules of least loss, those of the estimator."""
+    n_modules, _, width = instance.decoders.shape
+    model = LinearModularAutoencoder(n_modules, width, lam, random_state=0).fit(instance.rows)
+    return replace(instance, decoders=model.decoders_, encoders=model.encoders_)
 
 
 def at_saddle_point(instance: Instance, lam: float = 0.6) -> Instance:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score
 
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.reproduction.figure2 import CLEARLY, SIZES, load_images, margin, n_images, nearest_neighbours
@@ -29,7 +29,7 @@ def run(setting: Setting) -> list[Finding]:
     extractor = LinearModularAutoencoder(**SIZES, diversity=DIVERSITY, random_state=0).fit(X)
     before = extractor.encoders_.copy()
     errors = {task: paired_errors(extractor, X, label(y), repetitions) for task, label in TASKS.items()}
-    setting.save_json("transfer.json", {task: each.tolist() for task, each in errors.items()})
+    setting.save_json("transfer.json", errors)
     return [judge(errors, unchanged=np.array_equal(before, extractor.encoders_))]
 
 
@@ -38,10 +38,7 @@ def paired_errors(extractor: LinearModularAutoencoder, X: Array, y: np.ndarray, 
     single = extractor.with_params(n_modules=1, diversity=0.0)
     shared = [nearest_neighbours(FrozenEstimator(each)) for each in (extractor, single)]
     splits = StratifiedShuffleSplit(n, train_size=LABELLED, test_size=1000, random_state=0)
-    errors = []
-    for train, test in splits.split(X, y):
-        errors.append([1.0 - model.fit(X[train], y[train]).score(X[test], y[test]) for model in shared])
-    return np.array(errors)
+    return 1.0 - np.column_stack([cross_val_score(model, X, y, cv=splits) for model in shared])
 
 
 def judge(errors: dict[str, Array], *, unchanged: bool) -> Finding:
