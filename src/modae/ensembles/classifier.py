@@ -22,12 +22,13 @@ from modae.ensembles.conformal import HeldOut
 from modae.ensembles.members import (
     Member,
     MemberError,
+    all_have,
     check_classes,
     for_known,
     votes_for_pairs,
 )
 from modae.ensembles.neighbors import NearestNeighborClassifier
-from modae.ensembles.uncertainty import VotingEnsemble, all_have
+from modae.ensembles.uncertainty import VotingEnsemble
 from modae.ensembles.votes import (
     TIE_BREAKS,
     VOTINGS,

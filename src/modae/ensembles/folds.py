@@ -11,6 +11,7 @@ Of rows that lie elsewhere, on the workers of dask or in files, only sums come h
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from operator import call
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ from modae.ensembles.composition import SIZES
 from modae.ensembles.families import AllColumns, make_scaler
 from modae.ensembles.members import module_features, seeds_for, two_generators
 from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.linear.model import LinearModel, Settings, encoders_in_axes
+from modae.linear.model import LinearModel, Settings, solutions_for
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
 
@@ -165,14 +166,17 @@ class FoldsInMemory:
         train = take_rows(seen, np.arange(len(fold[0]))) if len(self.unlabelled) else seen
         data = FoldData((train, test), (self.y[fold[0]], self.y[fold[1]]), weights)
         if self.settings is not None:  # a decomposition, and no modules yet
-            model = LinearModel(self.settings, DataSummary.of(seen, seen_weights))
-            mean, axes = model.mean, model.spectrum.axes
-            model.summary = None  # the sums are not needed again
-            scores = (centred_product(each, mean, axes.T) for each in (train, test))
-            data = data._replace(scores=tuple(scores))
+            now = self.settings
+            summary, spectrum, width = DataSummary.of(seen, seen_weights).decomposed(
+                now.n_modules, now.n_components, now.spectrum
+            )
+            mean, axes = spectrum.mean.astype(summary.dtype), spectrum.axes.T
+            scores = centred_product(train, mean, axes), centred_product(test, mean, axes)
+            data = data._replace(scores=scores)
+            model = LinearModel(replace(now, n_components=width), None, spectrum, summary.dtype)
 
             def make(sizes: list[Sizes]) -> list[Any]:
-                return [FixedModules(each) for each in encoders_in_axes(model, sizes)]
+                return [FixedModules(each.encoders) for each in solutions_for(model, sizes)]
 
         else:
             extractor, trains = self.extractor, trains_each(self.extractor)

@@ -25,7 +25,7 @@ from modae.data.summary import DataSummary
 from modae.data.validation import LazyRows, RowwiseCall, rows_of
 from modae.ensembles.families import AllColumns
 from modae.ensembles.folds import FixedModules, Fold, FoldData, FoldKey, FoldModules, Sizes
-from modae.linear.model import LinearModel, Settings, encoders_in_axes
+from modae.linear.model import LinearModel, Settings, solutions_for
 from modae.utils.arrays import Array, Indices
 
 
@@ -180,7 +180,7 @@ class LazyFolds:
             mean, axes = (mean - centre) @ basis.T, axes @ basis.T
 
         def make(sizes: list[Sizes]) -> list[Any]:
-            encoders = encoders_in_axes(model, sizes)
+            encoders = [each.encoders for each in solutions_for(model, sizes)]
             return [FixedModules(each @ axes[: each.shape[2]], mean) for each in encoders]
 
         columns: Any = AllColumns().fit(self._lazy.columns())

@@ -220,3 +220,8 @@ def check_classes(members: Sequence[Member], classes: np.ndarray) -> None:
 def votes_for_pairs(members: Sequence[Any]) -> bool:
     """Whether one is an SVC that decides between pairs of classes, and not for each of them."""
     return any(getattr(each, "decision_function_shape", "") == "ovo" for each in members)
+
+
+def all_have(method: str, members: Sequence[Any]) -> bool:
+    """Whether every member has a method."""
+    return all(hasattr(member, method) for member in members)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from modae.data.validation import by_rows
 from modae.ensembles.base import ModularEnsemble, stacked
 from modae.ensembles.conformal import HeldOut, doubts_of, mass_above
-from modae.ensembles.members import call_members
+from modae.ensembles.members import all_have, call_members
 from modae.ensembles.votes import (
     SAME,
     by_pairs,
@@ -26,11 +26,6 @@ from modae.ensembles.votes import (
 )
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_flag, check_fraction
-
-
-def all_have(method: str, members: Sequence[Any]) -> bool:
-    """Whether every member has a method."""
-    return all(hasattr(member, method) for member in members)
 
 
 class VotingEnsemble(ModularEnsemble):

@@ -170,35 +170,11 @@ class LinearModel:
         self._lock = Lock()
 
     def solved(self) -> Self:
-        """The same model, with its solution found: modules in the leading principal axes.
-
-        The solver works in units of the total variance, so that the scale of the data does not matter.
-        """
+        """The same model, with its solution found: modules in the leading principal axes."""
         with self._lock:
             if self._solution is not None:
                 return self
-            settings, spectrum = self._decomposed()
-            variance = spectrum.total_variance * spectrum.variance_unit
-            total = spectrum.total_variance or 1.0
-            problem = Problem(
-                spectrum.eigenvalues / total,
-                spectrum.total_variance / total,
-                settings.n_modules,
-                int(settings.n_components),
-                settings.diversity,
-                hidden=spectrum.hidden / total,
-                slack=spectrum.slack / total,
-                closed=CLOSED if self.dtype.itemsize == 8 else CLOSED_SINGLE,
-            )
-            solve = SOLVERS[DEFAULT_SOLVER if settings.solver == "auto" else settings.solver]
-            rng = np.random.default_rng(settings.seed)
-            solution = solve(problem, rng, tol=settings.tol, max_iter=settings.max_iter)
-            if settings.rotation is not None:  # from a random stream of its own: the subspaces stay
-                shape = settings.n_modules, int(settings.n_components)
-                turns = random_rotations(*shape, np.random.default_rng([settings.seed, 1]))
-                decoders, encoders = solution.decoders @ turns.mT, turns @ solution.encoders
-                solution = replace(solution, decoders=decoders, encoders=encoders)
-            self._solution = solution.scaled(variance or 1.0)
+            (self._solution,) = _solve_all([self])
         return self
 
     def _decomposed(self) -> tuple[Settings, Spectrum]:
@@ -341,16 +317,51 @@ class LinearModel:
         vars(self).update(state, _lock=Lock())  # a lock cannot be pickled; a copy gets its own
 
 
-def encoders_in_axes(model: LinearModel, changes: Sequence[dict[str, Any]]) -> list[Array]:
-    """Encoders of modules in principal axes, (M, H, K), for several changes of the settings."""
+def _solve_all(models: Sequence[LinearModel]) -> list[Solution]:
+    """Modules of each model in principal axes; under its lock, if others can see it.
+
+    The solver works in units of the total variance, so that the scale of the data does not matter.
+    """
+    problems, variances = [], []
+    for model in models:
+        settings, spectrum = model._decomposed()
+        variances.append(spectrum.total_variance * spectrum.variance_unit or 1.0)
+        total = spectrum.total_variance or 1.0
+        problem = Problem(
+            spectrum.eigenvalues / total,
+            spectrum.total_variance / total,
+            settings.n_modules,
+            int(settings.n_components),
+            settings.diversity,
+            hidden=spectrum.hidden / total,
+            slack=spectrum.slack / total,
+            closed=CLOSED if model.dtype.itemsize == 8 else CLOSED_SINGLE,
+        )
+        problems.append((problem, settings))
+    solutions = []
+    for (problem, settings), variance in zip(problems, variances, strict=True):
+        solve = SOLVERS[DEFAULT_SOLVER if settings.solver == "auto" else settings.solver]
+        rng = np.random.default_rng(settings.seed)
+        solution = solve(problem, rng, tol=settings.tol, max_iter=settings.max_iter)
+        if settings.rotation is not None:  # from a random stream of its own: the subspaces stay
+            shape = settings.n_modules, int(settings.n_components)
+            turns = random_rotations(*shape, np.random.default_rng([settings.seed, 1]))
+            decoders, encoders = solution.decoders @ turns.mT, turns @ solution.encoders
+            solution = replace(solution, decoders=decoders, encoders=encoders)
+        solutions.append(solution.scaled(variance))
+    return solutions
+
+
+def solutions_for(model: LinearModel, changes: Sequence[dict[str, Any]]) -> list[Solution]:
+    """Modules in the principal axes of a model, for several changes of its settings."""
     sized: dict[Any, LinearModel] = {}  # axes of one size, for all diversities
-    found = []
+    derived = []
     for each in changes:
         size = each.get("n_modules"), each.get("n_components")
         if size not in sized:
             sized[size] = model.with_settings(**each)
-        found.append(sized[size].with_settings(**each).solution.encoders)
-    return found
+        derived.append(sized[size].with_settings(**each))
+    return _solve_all(derived)
 
 
 def read_only(values: Array, dtype: Any = np.float64) -> Array:
