@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.cli`` measures three things and prints ok or MISSED for each:
 
-* ``modae --help`` against a Python that only imports typer and rich, medians of alternating runs;
+* ``modae --help`` against a Python that only imports typer and rich, the fastest of alternating runs;
 * the peak of anonymous memory (``RssAnon``) of ``modae fit`` on a CSV of 1 GB, without a target;
 * the same for ``modae transform`` of that CSV to Parquet.
 

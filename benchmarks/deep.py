@@ -9,7 +9,6 @@ import argparse
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 import torch
@@ -85,7 +84,7 @@ def against_monolith(rows: Tensor, n_modules: int, width: int, n_components: int
 
 
 def scaling(rows: Tensor) -> dict[str, list[float]]:
-    """Median seconds of an epoch for each number of modules."""
+    """Least seconds of an epoch for each number of modules."""
     times: dict[str, list[float]] = {"batched": [], "loop over networks": []}
     for n_modules in MODULES:
         epochs = [training(kind(n_modules, 64, 10), rows) for kind in (batched, Loop)]
@@ -93,7 +92,7 @@ def scaling(rows: Tensor) -> dict[str, list[float]]:
             epoch()
         runs = [[seconds(epoch) for epoch in epochs] for _ in range(REPEATS)]
         for name, of_kind in zip(times, zip(*runs, strict=True), strict=True):
-            times[name].append(median(of_kind))
+            times[name].append(min(of_kind))
         print(f"M = {n_modules:2}: " + ", ".join(f"{name} {t[-1]:.3f} s" for name, t in times.items()))
     return times
 
