@@ -28,9 +28,10 @@ def remarks_on(found: TrainingData) -> list[str]:
     numbers = [name for name in getattr(rows, "columns", ()) if name not in found.categories]
     for name in numbers:
         kinds[kind_of(rows[name].to_numpy())].append(name)
-    if found.table.kind == "CSV":
-        text = next(read_rows(found.table, ColumnSelection(tuple(numbers), strings=frozenset(numbers))))
-        kinds["code"] = [n for n in numbers if text.rows[n][:100].str.fullmatch(r"\s*0\d+\s*").any()]
+    whole = tuple(name for name in numbers if _is_whole(rows[name].to_numpy()))
+    if found.table.kind == "CSV" and whole:
+        text = next(read_rows(found.table, ColumnSelection(whole, strings=frozenset(whole))))
+        kinds["code"] = [n for n in whole if text.rows[n][:100].str.fullmatch(r"\s*0\d+\s*").any()]
     for kind, remark in REMARKS.items():
         drop = " ".join(f"--drop {quote(name)}" for name in kinds[kind][:5])
         notes += [remark.format(names=listed(kinds[kind]), drop=drop)] if kinds[kind] else []
@@ -61,4 +62,9 @@ def kind_of(values: np.ndarray) -> str:
     if len(known) < len(values) / 2 or different == 1:
         return "gaps" if len(known) < len(values) / 2 else "same"
     large = different == len(values) or np.abs(known).max() > 2**53
-    return "id" if large and len(known) >= MANY_ROWS and (known == np.round(known)).all() else ""
+    return "id" if large and len(known) >= MANY_ROWS and _is_whole(known) else ""
+
+
+def _is_whole(values: np.ndarray) -> bool:
+    known = values[~np.isnan(values)]
+    return bool((known == np.round(known)).all())

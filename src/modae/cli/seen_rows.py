@@ -11,8 +11,8 @@ from scipy.sparse import issparse
 #: Rows that are remembered; of larger tables a part, the same part of every table.
 MOST_ROWS = 20_000
 
-#: Of a Bloom filter: then one row in 2,000 that is new is taken for an old one.
-BITS_FOR_ROW, N_HASHES = 16, 8
+#: Of a Bloom filter: then one row in 20,000 that is new is taken for an old one, in small tables fewer.
+BITS_FOR_ROW, FEWEST_BITS, N_HASHES = 24, 2**14, 8
 
 
 class SeenRows:
@@ -46,7 +46,7 @@ class SeenRows:
 
     def notes(self) -> dict[str, Any]:
         """For a model file."""
-        bits = np.zeros(max(64, BITS_FOR_ROW * len(self._hashes)), dtype=bool)
+        bits = np.zeros(max(FEWEST_BITS, BITS_FOR_ROW * len(self._hashes)), dtype=bool)
         bits[_places(self._hashes, len(bits))] = True
         text = b64encode(np.packbits(bits).tobytes()).decode()
         return {"share": self.share, "n_bits": len(bits), "bits": text}
@@ -65,14 +65,26 @@ class SeenRows:
 
 
 def row_hashes(rows: Any) -> np.ndarray:
-    """A hash of each row as it was read, whatever the file was; names of columns do not matter."""
-    import pandas as pd
+    """A hash of each row as it was read, whatever the file was; names of columns do not matter.
 
-    if not hasattr(rows, "columns"):
-        rows = pd.DataFrame(rows.toarray() if issparse(rows) else np.asarray(rows))
-    numbers = [name for name in rows if pd.api.types.is_numeric_dtype(rows[name])]
-    frame = rows.astype(dict.fromkeys(numbers, np.float64)).replace(-0.0, 0.0)
-    return np.asarray(pd.util.hash_pandas_object(frame, index=False), dtype=np.uint64)
+    Each cell has one; a row has their sum, weighted by random odd numbers for the columns.
+    """
+    from pandas.api.types import is_numeric_dtype
+    from pandas.util import hash_array
+
+    hashes = np.empty(rows.shape, dtype=np.uint64)
+    if hasattr(rows, "columns"):
+        numeric = np.array([is_numeric_dtype(kind) for kind in rows.dtypes], dtype=bool)
+        for place in np.flatnonzero(~numeric):
+            hashes[:, place] = hash_array(rows.iloc[:, place].to_numpy(dtype=object))
+        numbers = rows.iloc[:, np.flatnonzero(numeric)].to_numpy(dtype=np.float64)
+    else:
+        numeric = np.ones(rows.shape[1], dtype=bool)
+        numbers = np.asarray(rows.toarray() if issparse(rows) else rows, dtype=np.float64)
+    numbers = np.where(numbers == 0.0, 0.0, numbers)  # -0.0 is written as 0 too
+    hashes[:, numeric] = hash_array(numbers.ravel()).reshape(numbers.shape)
+    weights = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) * 2 + 1
+    return (hashes * weights).sum(axis=1, dtype=np.uint64)
 
 
 def _is_below(hashes: np.ndarray, share: float) -> np.ndarray:

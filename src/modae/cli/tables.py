@@ -179,13 +179,12 @@ def read_rows(table: Source, columns: ColumnSelection, n_answers: int = 0) -> It
     for batch in _helped(Batches(table, selection, batch_rows(max(width, n_answers)))):
         if table.kinds:
             rows = pd.DataFrame(batch.rows, columns=numbers)
-            for name in categories:
-                values = batch.kept[name].to_pylist()
-                values = [
-                    None if value is None or value.strip() in absent else value for value in values
-                ]
-                rows[name] = pd.Series(values, dtype=object)
-            rows = rows[list(features)] if categories else rows
+            texts = {name: batch.kept[name].to_pylist() for name in categories}
+            for name, values in texts.items():
+                known = [None if each is None or each.strip() in absent else each for each in values]
+                texts[name] = pd.Series(known, dtype=object)
+            if texts:  # at once: thousands of columns one by one take minutes
+                rows = pd.concat([rows, pd.DataFrame(texts)], axis=1)[list(features)]
             target = None if batch.target is None else as_numpy(batch.target)
             if table.missing and target is not None and columns.target in columns.strings:
                 target = np.array(["" if value in absent else value for value in target], dtype=object)

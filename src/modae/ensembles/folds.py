@@ -256,7 +256,8 @@ def largest_fit(
     if isinstance(extractor, FrozenEstimator):
         return extractor, None
     most = {"n_modules": max(each["n_modules"] for each in sizes)}
-    if not trains_each(extractor) and all(isinstance(each["n_components"], int) for each in sizes):
+    known = not trains_each(extractor) and all(isinstance(each["n_components"], int) for each in sizes)
+    if known:
         n_axes = max(each["n_modules"] * each["n_components"] for each in sizes)
         most = {"n_modules": 1, "n_components": min(n_axes, n_features)}
     seeds = seeds_for(extractor, two_generators(seed)[0])
@@ -264,4 +265,8 @@ def largest_fit(
     if type(extractor) is not LinearModularAutoencoder:
         return largest, None
     largest._check_parameters()
-    return largest, largest._settings(n_features)
+    settings = largest._settings(n_features)
+    if known:  # the axes alone are wanted: one module would be filled up with others beyond the rank
+        widest = max(each["n_components"] for each in sizes)
+        settings = replace(settings, n_modules=-(-n_axes // widest), n_components=widest)
+    return largest, settings
