@@ -162,3 +162,15 @@ def test_an_infinite_target_is_refused():
 def test_numbers_are_right_as_numbers_and_strings_as_strings(true, told, right):
     true = np.array(true, dtype=object) if isinstance(true[0], str) else np.array(true)
     assert right_labels(true, np.array(told)).tolist() == right
+
+
+@pytest.mark.parametrize("options", [[], ["--encode"]], ids=["numbers", "strings"])
+def test_many_columns_are_read_at_once(desk, call, options):
+    # One by one, pandas warns from the hundredth on, which is an error here, and thousands take minutes.
+    rng, names = np.random.default_rng(0), [f"x{i}" for i in range(150)]
+    cells = rng.integers(0, 9, (20, 150))
+    letters = np.array(list("abcdefghi"))
+    pd.DataFrame(letters[cells] if options else cells, columns=names).to_csv("wide.csv", index=False)
+    answer = call("fit", "wide.csv", "-o", "wide.modae", *options)
+    assert answer.code == 0, answer.err
+    assert "PerformanceWarning" not in answer.out + answer.err
