@@ -111,7 +111,7 @@ BAD_INPUTS = [
     ),
     Bad(
         "a row for the names",
-        f"{FIT} --target aster",
+        FIT,
         ("'1.5'", "--no-header"),
         files={"bad.csv": b"1.5,2,aster\n2,1,bellis\n"},
     ),

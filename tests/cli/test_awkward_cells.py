@@ -106,7 +106,7 @@ TARGETS = {
     "another whole number in each row": (list(range(1000, 1040)), 0),
     "another string in each row": (
         [f"n{i}" for i in range(40)],
-        "most rows of the target",
+        "looks like an id",
     ),
     "a mark of nothing": (["a", "b", "?", "b"] * 10, "'?' in the target"),
     "NA": (["a", "b", "NA", "b"] * 10, "'NA' in the target"),

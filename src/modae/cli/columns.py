@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from modae.sources.cells import MINUS, Reading, is_number_text
 
 #: Cells that stand for nothing, in small letters. (Those that are read so anyway are for strings.)
@@ -27,6 +29,9 @@ AROUND = re.compile(r"\((.*\d.*)\)")
 
 #: The share of numbers from which on a column is one of numbers, and other cells are slips.
 NEARLY_ALL = 0.9
+
+#: Rows from which on another value in each, or in most of them, is taken for an id.
+MANY_ROWS = 10
 
 #: More cells than this that are no numbers are not proposed as marks of nothing.
 MOST_MARKERS = 3
@@ -101,3 +106,19 @@ def look_at(values: Sequence[str]) -> Oddity:
     shown = others[0] if others else next(wrong, "")
     options = {name: value for name, value in found.items() if value}
     return Oddity("number", options, shown, others, suiting[:2] == [1, 2], bool(mixed))
+
+
+def kind_of(values: np.ndarray) -> str:
+    """What a column of numbers may be besides a quantity: an "id", the "same", "gaps", or nothing."""
+    known = values[~np.isnan(values)]
+    different = len(np.unique(known))
+    if len(known) < len(values) / 2 or different == 1:
+        return "gaps" if len(known) < len(values) / 2 else "same"
+    large = different == len(values) or np.abs(known).max() > 2**53
+    return "id" if large and len(known) >= MANY_ROWS and is_whole(known) else ""
+
+
+def is_whole(values: np.ndarray) -> bool:
+    """Whether all numbers of a column are whole ones."""
+    known = values[~np.isnan(values)]
+    return bool((known == np.round(known)).all())

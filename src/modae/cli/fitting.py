@@ -175,7 +175,8 @@ def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
     auto, wide = options.scale == "auto", options.scale == "auto" and ratio > TOO_DIFFERENT
     tried = wide and options.tune
     scale = options.scale == "standard" or (wide and not tried)
-    why = f"the deviations of the columns differ {ratio:,.0f}-fold" if auto else "as asked"
+    fold = f"{ratio:,.0f}" if ratio > 9.5 else f"{ratio:.1f}"
+    why = f"the deviations of the columns differ {fold}-fold" if auto else "as asked"
     why += f" ({ends})" if auto and scale else ""
     answer = "both ways are tried" if tried else "yes" if scale else "no"
     talk.say("scaled", f"{answer}: {why}.", scaled=scale, scale_ratio=ratio)
@@ -185,7 +186,8 @@ def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
         talk.say("encoded", f"{encoded}; {found.width} columns now.", width=found.width)
     if options.impute:
         missing = found.n_missing
-        talk.say("imputed", f"{counted(missing, 'missing value')}, by the median.", imputed=missing)
+        by = "by the median, or the most frequent string" if found.categories else "by the median"
+        talk.say("imputed", f"{counted(missing, 'missing value')}, {by}.", imputed=missing)
     talk.note(*found.notes, *remarks_on(found))
 
 
@@ -265,6 +267,8 @@ def beside_others(
         table = compare(models, X, y, advance=advance, **how)
     rows = "" if len(y) == found.n_rows else f" of {len(y):,} of the {found.n_rows:,} rows"
     text = f"on the same {n_folds} folds{rows}"
+    slow = [name for name in ("gradient boosting", "SVM") if name not in others]
+    text += f", without {' and '.join(slow)}, which would take long" if slow else ""
     text += "; chosen by them, so its own error is a little optimistic" if options.tune else ""
     say_others(table, f"{text}:", talk, "" if options.tune else tune_command(options))
 
@@ -302,7 +306,9 @@ def tuned(found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> An
     scaled = isinstance(best, Pipeline)
     some = "" if n_rows == found.n_rows else f", on {n_rows:,} of the {found.n_rows:,} rows"
     n_tried = counted(len(search.cv_results_["params"]), "candidate")
-    talk.say("tried", f"{n_tried} on {n_folds} folds{some}; the best of each kind:", tuned_rows=n_rows)
+    few = ", the poor ones on fewer" if len(np.unique(search.cv_results_["n_folds"])) > 1 else ""
+    shown = "the best of each kind, and what it is behind the first on the folds of both"
+    talk.say("tried", f"{n_tried} on {n_folds} folds{few}{some}; {shown}:", tuned_rows=n_rows)
     talk.table(search.leaderboard_, "leaderboard")
     talk.say("chosen", search.summary().removeprefix("Chosen: "), chosen=search.best_params_)
     beside_others(best, X, y, splits, found, options, talk)

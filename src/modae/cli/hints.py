@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from modae.cli.columns import Oddity, look_at
+from modae.cli.columns import MANY_ROWS, Oddity, kind_of, look_at
 from modae.cli.console import UserError
 from modae.cli.tables import as_typed, place_of, read_rows
 from modae.sources.cells import is_number_text
 from modae.sources.source import ColumnSelection, Source
-from modae.utils.text import counted
+from modae.utils.text import counted, listed
 
 #: Columns that are named with a cell of theirs.
 SHOWN = 12
-
-#: Rows from which on another string in each is taken for an id.
-MANY = 10
 
 KINDS = {"string": "strings", "date": "dates or times", "other": "neither numbers nor strings"}
 
@@ -41,6 +38,14 @@ def refuse_columns(
         what = "".join(f"column {name!r} has {text}" for name, (_, text) in told.items())
     findings = {name: found for name, (found, _) in told.items()}
     ways, options = _remedies(table, findings, fits=not fitted and not target)
+    numbers = tuple(name for name in names if table.kinds[name] == "number" and not (fitted or target))
+    if numbers:  # what would be said of these next
+        rows = next(read_rows(table, ColumnSelection(numbers))).rows
+        ids = [name for name in numbers if kind_of(rows[name].to_numpy()) == "id"]
+        options |= {"impute": True} if rows.isna().any(axis=None) else {}
+        if ids:
+            options["drop"] = [*options.get("drop", []), *ids]
+            ways.append(f"another whole number is in every row of {listed(ids)}, as in an id")
     ways += [fitted] if fitted else []
     raise UserError(f"{table.origin}: {what}{': ' if ways else ''}{'; '.join(ways)}.", as_typed(options))
 
@@ -63,7 +68,7 @@ def _found(table: Source, name: str) -> tuple[Oddity, str]:
         finding = Oddity("other")
     shown = finding.shown or next((value for _, value in cells if not is_number_text(value)), "")
     place = next((place for place, value in cells if value == shown), 0)
-    unique = len({value for _, value in cells}) == len(cells) > MANY
+    unique = len({value for _, value in cells}) > len(cells) / 2 >= MANY_ROWS / 2
     if finding.kind == "words":
         finding.options = {"drop": [name]} if unique else {"encode": True}
     if len(cells) < len(rows) and "drop" not in finding.options:

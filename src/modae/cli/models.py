@@ -187,7 +187,7 @@ def report_command(options: Any, talk: Talk) -> None:
     check_output(options.out, (".html", ".htm"), (options.data, options.model))
     model = ModelFile(options.model)
     shape = image_shape(options.image, int(model.parts.extractor.n_features_in_))
-    table = open_table(options.data, reading_of(options, model.reading))
+    table = open_table(options.data, reading_of(options, model.reading), model.names or ())
     target = options.target
     if target is None and model.target in {*table.kinds, *table.labels}:
         target = model.target

@@ -32,7 +32,7 @@ def apply_command(options: Any, talk: Talk) -> None:
     refuse_if(predicts and not able, f"{options.model} predicts nothing: {remedy}.")
     check_doubts(options, model)
     kept = list(dict.fromkeys(options.keep))
-    table = open_table(options.data, reading_of(options, model.reading), keep=kept)
+    table = open_table(options.data, reading_of(options, model.reading), model.names or (), keep=kept)
     target = model.target if predicts and model.target in table.kinds else None
     columns, notes = model.columns_in(table, keep=kept, target=target)
     detector = None if options.novelty is None else detector_of(model, options, talk)
@@ -130,7 +130,7 @@ def as_numbers(X: Any) -> np.ndarray:
 
 def detector_of(model: ModelFile, options: Any, talk: Talk) -> ModularOutlierDetector:
     """What tells whether a row is like those of a table: the first rows of it, after the same steps."""
-    table = open_table(options.novelty, reading_of(options, model.reading))
+    table = open_table(options.novelty, reading_of(options, model.reading), model.names or ())
     target = model.target if model.target in table.kinds else None
     columns, _ = model.columns_in(table, target=target)
     known: list[np.ndarray] = []

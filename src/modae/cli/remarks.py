@@ -7,9 +7,9 @@ from shlex import quote
 
 import numpy as np
 
-from modae.cli.columns import MARKERS
+from modae.cli.columns import MANY_ROWS, MARKERS, is_whole, kind_of
 from modae.cli.tables import read_rows
-from modae.cli.training_data import MANY_ROWS, TrainingData
+from modae.cli.training_data import TrainingData
 from modae.sources.source import ColumnSelection
 from modae.utils.text import listed
 
@@ -28,10 +28,11 @@ def remarks_on(found: TrainingData) -> list[str]:
     numbers = [name for name in getattr(rows, "columns", ()) if name not in found.categories]
     for name in numbers:
         kinds[kind_of(rows[name].to_numpy())].append(name)
-    whole = tuple(name for name in numbers if _is_whole(rows[name].to_numpy()))
+    whole = tuple(name for name in numbers if is_whole(rows[name].to_numpy()))
     if found.table.kind == "CSV" and whole:
         text = next(read_rows(found.table, ColumnSelection(whole, strings=frozenset(whole))))
         kinds["code"] = [n for n in whole if text.rows[n][:100].str.fullmatch(r"\s*0\d+\s*").any()]
+    kinds["same"] += [name for name, known in found.categories.items() if len(known) == 1]
     for kind, remark in REMARKS.items():
         drop = " ".join(f"--drop {quote(name)}" for name in kinds[kind][:5])
         notes += [remark.format(names=listed(kinds[kind]), drop=drop)] if kinds[kind] else []
@@ -40,7 +41,8 @@ def remarks_on(found: TrainingData) -> list[str]:
         strings["the target"] = set(np.unique(found.labels).tolist())
     for where, known in strings.items():
         if len(known) > found.n_rows / 2 >= MANY_ROWS / 2:
-            notes.append(f"Other strings in most rows of {where}: of an id nothing can be learnt.")
+            drop = f"; leave it out with --drop {quote(where[8:-1])}" if where != "the target" else ""
+            notes.append(f"Other strings in most rows of {where}: of an id nothing can be learnt{drop}.")
         twins = defaultdict(list)
         for each in sorted(known):
             twins[each.strip().casefold()].append(each)
@@ -53,18 +55,3 @@ def remarks_on(found: TrainingData) -> list[str]:
             options = " ".join(f"--missing {quote(each)}" for each in markers)
             notes.append(f"{listed(markers)} in {where} counts as a string; if it is none, {options}.")
     return notes
-
-
-def kind_of(values: np.ndarray) -> str:
-    """What a column of numbers may be besides a quantity: a key of REMARKS, or nothing."""
-    known = values[~np.isnan(values)]
-    different = len(np.unique(known))
-    if len(known) < len(values) / 2 or different == 1:
-        return "gaps" if len(known) < len(values) / 2 else "same"
-    large = different == len(values) or np.abs(known).max() > 2**53
-    return "id" if large and len(known) >= MANY_ROWS and _is_whole(known) else ""
-
-
-def _is_whole(values: np.ndarray) -> bool:
-    known = values[~np.isnan(values)]
-    return bool((known == np.round(known)).all())

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import NamedTemporaryFile
@@ -29,6 +30,9 @@ from modae.utils.text import listed
 
 #: About as much as one batch of numbers takes.
 BATCH_BYTES = 8 * 2**20
+
+#: What a target of a matrix may be.
+NO_LABELS = "the index of a column, or of numpy.savez(file, X=rows, y=labels) a name, such as y"
 
 #: Temporary files that live as long as the process.
 _KEPT: list[Any] = []
@@ -70,18 +74,21 @@ def as_typed(options: Mapping[str, Any]) -> list[list[str]]:
     return words
 
 
-def open_table(typed: str, how: Reading = DEFAULT, **options: Sequence[str]) -> Source:
+def open_table(
+    typed: str, how: Reading = DEFAULT, known: Iterable[str] = (), **options: Sequence[str]
+) -> Source:
     """The table with this path, which must have the columns that options name, such as ``keep=["id"]``.
 
+    If the first line of a CSV has one of these, or of those ``known``, it is one of names, numbers too.
     ``-`` is a CSV on standard input, copied to a file to be read twice.
     """
     path, label = (_standard_input(), "standard input") if typed == "-" else (Path(typed), typed)
     check_is_file(path)
     table = path_source(path, label, how)
-    if how.header:
+    if how.header and table.kinds.keys().isdisjoint([*known, *chain.from_iterable(options.values())]):
         numbers, first_line = number_names(table), f"{label}: the first line holds"
         all_numbers = numbers and len(numbers) == len(table.kinds)
-        refuse_if(all_numbers, f"{first_line} numbers, not names: use --no-header.")
+        refuse_if(all_numbers, f"{first_line} numbers, not names: use --no-header, or rename them.")
         for name in numbers:  # whole ones may be years
             row = not name.strip().lstrip("+-").isdigit()
             refuse_if(row, f"{first_line} {name!r}, a number: use --no-header, or rename that column.")
@@ -149,7 +156,7 @@ def find_target(table: Source, name: str | None) -> tuple[np.ndarray | None, int
         return labels, None
     thin = f"{table.origin} is sparse, and a sparse table takes no target: fit it without"
     refuse_if(not isinstance(table.matrix, np.ndarray), f"{typed}: {thin}, or save a dense matrix.")
-    known = f"one of {listed(table.labels)}" if table.labels else "the index of a column"
+    known = f"one of {listed(table.labels)}" if table.labels else NO_LABELS
     is_index = name.lstrip("-").isdigit()
     refuse_if(not is_index, f"{typed}: for {table.origin} it must be {known}.")
     is_there = -n_columns <= int(name) < n_columns

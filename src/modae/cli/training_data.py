@@ -17,6 +17,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from modae.cli.columns import MANY_ROWS
 from modae.cli.console import Talk, UserError, refuse_if
 from modae.cli.hints import refuse_columns
 from modae.cli.seen_rows import SeenRows
@@ -36,9 +37,6 @@ MOST_CATEGORIES = 1000
 
 #: Whole numbers with more different values than this are a quantity, unless --task says otherwise.
 MOST_CLASSES = 50
-
-#: Rows from which on a column with other values in all of them is taken for an id.
-MANY_ROWS = 10
 
 #: The name of the part that encodes; a model is asked for it to know which columns are strings.
 CATEGORIES = "categories"
@@ -194,8 +192,8 @@ class TrainingData:
 
 def read_table(options: Any, talk: Talk) -> TrainingData:
     """Open the table, find what each column is for, and read it; what cannot be used is refused."""
-    table = open_table(options.data, reading_of(options), drop=options.drop)
     target = options.target
+    table = open_table(options.data, reading_of(options), [target] if target else [], drop=options.drop)
     _, column = find_target(table, target)
     both = target in options.drop
     refuse_if(both, f"--target {target} and --drop {target}: leave one of them out.")
@@ -249,7 +247,9 @@ def count_missing(table: Source, batch: Batch, fills: bool, remedy: str = "corre
             where += "" if others[0] == "0" else f", and so do rows of {others}"
             empty = [["--drop", str(name)] for name in names[found.all(axis=0)]]
             add = [*empty, *([["--impute"]] if found.any(axis=0).sum() > len(empty) else [])]
-            raise UserError(f"{table.origin}: {where}: {why}.", add if why.endswith("--impute") else ())
+            add = add if why.endswith("--impute") else []
+            why = "leave it out, as it is so in all rows" if add and found[:, column].all() else why
+            raise UserError(f"{table.origin}: {where}: {why}.", add)
     return int(missing.sum())
 
 
@@ -265,6 +265,9 @@ def set_target(found: TrainingData, name: str, task: str) -> None:
     classes = np.unique(labels)
     few = strings or (whole and len(classes) <= min(MOST_CLASSES, len(labels) / 2))
     found.classify = task == "classify" or (task == "auto" and few)
+    of_id = few and task == "auto" and len(labels) >= MANY_ROWS and len(classes) > len(labels) / 2
+    another = f"another value in most rows, such as {str(classes[0])!r}"
+    refuse_if(of_id, f"{target} has {another}: what looks like an id cannot be predicted.")
     one = found.classify and len(classes) == 1
     refuse_if(one, f"{target} is {str(classes[0])!r} in every row: two classes are needed.")
     found.y = found.labels = labels if found.classify else labels.astype(np.float64)

@@ -150,7 +150,7 @@ class _CsvFile:
         else:
             self.schema = arrow().schema([(name, arrow().float64()) for name in self.names])
             self.sample = self.schema.empty_table()
-        self.kinds, self.rewritten = column_kinds(self.schema), set[str]()
+        self.kinds, self.rewritten = column_kinds(self.schema), dict[str, Reading]()
         if self.how.rewrites and self.has_rows:
             self._find_rewritten()
 
@@ -165,14 +165,16 @@ class _CsvFile:
         record = next(iter(self._open(names, dict.fromkeys(names, pyarrow.string()))))
         for name in names:
             place, text = self.names.index(name), self._present(record.column(name), is_number=True)
-            try:
-                values = self.how.plain(text).cast(pyarrow.float64())
-            except pyarrow.ArrowInvalid:
-                continue
-            self.kinds[name] = "number"
-            self.rewritten.add(name)
-            self.schema = self.schema.set(place, pyarrow.field(name, values.type))
-            self.sample = self.sample.set_column(place, name, values.slice(0, SAMPLE_ROWS))
+            # Units may stand beside numbers that are plain ones without them, whatever the marks are.
+            for how in (self.how, replace(self.how, decimal=".", thousands="")):
+                try:
+                    values = how.plain(text).cast(pyarrow.float64())
+                except pyarrow.ArrowInvalid:
+                    continue
+                self.kinds[name], self.rewritten[name] = "number", how
+                self.schema = self.schema.set(place, pyarrow.field(name, values.type))
+                self.sample = self.sample.set_column(place, name, values.slice(0, SAMPLE_ROWS))
+                break
 
     @classmethod
     def is_spaced(cls, path: Path, origin: str) -> bool:
@@ -284,7 +286,7 @@ class _CsvFile:
         guess, text = self.schema.field(name).type, self._present(text, is_number)
         written = text
         if name in self.rewritten:
-            text = self.how.plain(text)
+            text = self.rewritten[name].plain(text)
         kinds = [pyarrow.int64(), pyarrow.uint64(), pyarrow.float64()]
         if not is_number or pyarrow.types.is_boolean(guess):
             kinds = [guess]
