@@ -13,7 +13,7 @@ from ensembles.parts import ColumnModules, OpenVoter, Voter
 from modae import ModularClassifier
 from modae.ensembles import votes as votes_module
 from modae.ensembles.votes import decide, row_disagreement, vote_shares
-from strategies import metamorphic, seeds
+from strategies import seeds
 
 LABELS = np.array(["ant", "bee", "cat", "dog", "elk"])
 
@@ -44,7 +44,6 @@ def counted_winners(row):
     return {index for index, count in counts.items() if count == max(counts.values())}
 
 
-@metamorphic
 @given(vote_tables(), st.sampled_from(["probability", "prior", "first"]))
 def test_the_modal_class_wins_and_ties_follow_the_training_shares(table, tie_break):
     votes, n_classes = table
@@ -59,7 +58,6 @@ def test_the_modal_class_wins_and_ties_follow_the_training_shares(table, tie_bre
             assert label == next(LABELS[i] for i in tied if frequency[LABELS[i]] == best)
 
 
-@metamorphic
 @given(vote_tables())
 def test_hard_probabilities_are_shares_of_the_votes(table):
     votes, n_classes = table
@@ -82,7 +80,6 @@ def open_votes(draw):
     return X, votes[:, :, 0], probabilities, n_classes
 
 
-@metamorphic
 @given(
     open_votes(), st.sampled_from(["hard", "soft"]), st.sampled_from(["probability", "prior", "first"])
 )
@@ -98,7 +95,6 @@ def test_predict_is_one_of_the_classes_with_the_largest_probability(case, voting
         assert label in model.classes_[share == share.max()]
 
 
-@metamorphic
 @given(open_votes())
 def test_soft_probabilities_are_means_and_the_largest_wins(case):
     X, _, probabilities, n_classes = case
@@ -111,7 +107,6 @@ def test_soft_probabilities_are_means_and_the_largest_wins(case):
         assert row[np.flatnonzero(model.classes_ == label)[0]] >= row.max() - 1e-12
 
 
-@metamorphic
 @given(open_votes())
 def test_ties_go_to_the_larger_mean_probability_then_to_the_larger_training_share(case):
     X, votes, probabilities, n_classes = case
