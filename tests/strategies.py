@@ -1,4 +1,6 @@
-"""Hypothesis strategies: spectra of many shapes, problems on them, and small data sets."""
+"""Hypothesis strategies: spectra of many shapes, problems on them, small data sets, and models for them."""
+
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import settings
@@ -53,3 +55,23 @@ def data_sets(draw, max_rows=12, max_columns=5):
     rng = np.random.default_rng(draw(seeds))
     sizes = 10.0 ** rng.uniform(-1.0, 1.0, n_columns)
     return rng.standard_normal((n_rows, n_columns)) * sizes + rng.uniform(-5.0, 5.0, n_columns)
+
+
+@st.composite
+def fits(draw, max_rows=12, max_columns=5, diversity=diversities):
+    """Rows, and parameters of a LinearModularAutoencoder that suit them."""
+    rows = draw(data_sets(max_rows, max_columns))
+    return rows, {
+        "n_modules": draw(st.integers(1, 4)),
+        "n_components": draw(st.integers(1, min(3, rows.shape[1]))),
+        "diversity": draw(diversity),
+        "random_state": draw(st.integers(0, 9)),
+    }
+
+
+@st.composite
+def splits(draw, n_rows):
+    """Slices that cut so many rows into parts, none of them empty."""
+    cuts = draw(st.sets(st.integers(1, n_rows - 1), max_size=5)) if n_rows > 1 else set()
+    ends = [0, *sorted(cuts), n_rows]
+    return [slice(start, stop) for start, stop in pairwise(ends)]
