@@ -13,17 +13,9 @@ from ensembles.parts import ColumnModules, OpenVoter, Voter
 from modae import ModularClassifier
 from modae.ensembles import votes as votes_module
 from modae.ensembles.votes import decide, row_disagreement, vote_shares
-from strategies import seeds
+from strategies import open_votes, vote_tables
 
 LABELS = np.array(["ant", "bee", "cat", "dog", "elk"])
-
-
-@st.composite
-def vote_tables(draw, max_members=7, max_classes=5):
-    """Votes (n, M) as class indices, and how many classes there are."""
-    n_members, n_classes = draw(st.integers(1, max_members)), draw(st.integers(2, max_classes))
-    rng = np.random.default_rng(draw(seeds))
-    return rng.integers(0, n_classes, (draw(st.integers(1, 20)), n_members)), n_classes
 
 
 def training_labels(n_classes, rng):
@@ -65,19 +57,6 @@ def test_hard_probabilities_are_shares_of_the_votes(table):
     expected = [[np.mean(row == index) for index in range(n_classes)] for row in votes]
     np.testing.assert_allclose(model.predict_proba(votes), expected, atol=1e-15)
     np.testing.assert_allclose(model.predict_proba(votes).sum(axis=1), 1.0, atol=1e-14)
-
-
-@st.composite
-def open_votes(draw):
-    """For each row and member a vote and probabilities that need not agree; coarse, so that they tie."""
-    n_members, n_classes = draw(st.integers(1, 6)), draw(st.integers(2, 4))
-    rng = np.random.default_rng(draw(seeds))
-    n_rows = draw(st.integers(1, 15))
-    votes = rng.integers(0, n_classes, (n_rows, n_members, 1))
-    weights = rng.integers(1, 4, (n_rows, n_members, n_classes)).astype(float)
-    probabilities = weights / weights.sum(axis=2, keepdims=True)
-    X = np.concatenate([votes, probabilities], axis=2).reshape(n_rows, -1)
-    return X, votes[:, :, 0], probabilities, n_classes
 
 
 @given(

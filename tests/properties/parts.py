@@ -10,7 +10,7 @@ def fitted(rows, params, **options):
 
 
 def assert_same_facts(model, other, factor=1.0, tolerance=1e-9):
-    """The same optimum, of data that are ``factor`` times as large: nothing that signs or ties decide."""
+    """The same optimum, of data ``factor`` times as large: nothing that signs or ties decide."""
     variance = factor**2 * other.total_variance_
     for name in ("total_variance_", "loss_", "lower_bound_", "eigenvalues_"):
         one, two = getattr(model, name), factor**2 * getattr(other, name)

@@ -1,4 +1,4 @@
-"""The loss that a model tells: by its definition, above the bound with every solver, falling by epochs."""
+"""The loss that a model tells: its definition, above the bound with every solver, falling by epochs."""
 
 import numpy as np
 import pytest
