@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 # `make test`, `make slow` and `make soak` look for a counterexample so long. The first two take the same
-# examples on every machine; no limit on the time of one.
+# examples on every machine; no limit on the time of one. `--hypothesis-profile` is read after this file.
 for profile, n_examples in {"test": 25, "slow": 100, "soak": 5_000}.items():
     settings.register_profile(
         profile, deadline=None, max_examples=n_examples, derandomize=profile != "soak"
@@ -36,9 +36,17 @@ def pytest_configure(config):
             import dcor  # noqa: F401
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest looks which marks were asked for
 def pytest_collection_modifyitems(items):
-    """scikit-learn's checks fetch arrays by ``numpy.from_dlpack(..., device=...)``: new in NumPy 2.1."""
+    """Mark the properties, and skip what an old NumPy cannot do.
+
+    scikit-learn's checks fetch arrays by ``numpy.from_dlpack(..., device=...)``: new in NumPy 2.1.
+    """
     import numpy as np
+
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("properties")
 
     if np.lib.NumpyVersion(np.__version__) < "2.1.0":
         skip = pytest.mark.skip(reason="scikit-learn's check of other devices needs NumPy 2.1")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.preprocessing import StandardScaler
@@ -27,7 +27,6 @@ def cut(rows, sizes):
         start += size
 
 
-@settings(deadline=None)
 @given(
     st.integers(1, 200),
     st.lists(st.integers(1, 30), min_size=1, max_size=8),
@@ -47,7 +46,6 @@ def test_a_sample_has_all_rows_or_random_ones_within_its_limit(n_rows, sizes, li
     assert kind == "sparse" or kept.nbytes <= max(limit, 16)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=8))
 def test_a_sample_does_not_depend_on_the_batches(sizes):
     samples = [Sample(400), Sample(400)]

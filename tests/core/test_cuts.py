@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
@@ -10,7 +10,7 @@ from modae.core.frames import best_encoders, mean_projector, module_subspaces
 from modae.core.objective import ATTAINED, UNDECIDED, Problem
 from modae.core.spectral import polish, solve_spectral
 from oracles import random_frames
-from strategies import metamorphic, seeds
+from strategies import seeds
 
 
 def plateau(n_equal, n_more=0, level=0.01):
@@ -71,7 +71,6 @@ def test_smooth_spectra_keep_their_allocation(lam):
     assert allocate_with_cuts(before, w, 4, lam) is before
 
 
-@settings(metamorphic, max_examples=40)
 @given(seeds, st.integers(3, 6), st.integers(2, 4), st.sampled_from([0.1, 0.5, 0.9]), st.data())
 def test_no_modules_are_below_the_bound(seed, M, H, lam, data):
     rng = np.random.default_rng(seed)
@@ -87,7 +86,6 @@ def test_no_modules_are_below_the_bound(seed, M, H, lam, data):
         assert solution.loss <= found + 1e-9
 
 
-@settings(metamorphic, max_examples=60)
 @given(seeds, st.integers(3, 6), st.integers(1, 4), st.integers(1, 8))
 def test_every_lifted_inequality_holds_for_actual_projectors(seed, M, H, more):
     """Cuts that were found at other shares, with zeros and ones among them."""

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from modae.core.frames import best_encoders, canonical, mean_projector
 from modae.core.objective import linear_terms
 from oracles import encoders_by_least_squares, random_frames
-from strategies import metamorphic, seeds
+from strategies import seeds
 
 FULL = np.array([5.0, 3.0, 2.0, 1.0, 0.5, 0.1])
 
@@ -34,7 +34,6 @@ def test_at_full_diversity_the_loss_is_that_of_least_squares(H):
     )
 
 
-@metamorphic
 @given(seeds, st.floats(0.0, 1.0))
 def test_no_other_encoders_do_better(seed, lam):
     rng = np.random.default_rng(seed)
@@ -46,7 +45,6 @@ def test_no_other_encoders_do_better(seed, lam):
         assert loss_of(frames, other, FULL, lam) >= best - 1e-12 * FULL.sum()
 
 
-@metamorphic
 @given(seeds, st.floats(0.0, 0.999))
 def test_the_loss_is_a_function_of_the_mean_projector(seed, lam):
     frames = random_frames(4, 6, 2, np.random.default_rng(seed))
@@ -86,7 +84,6 @@ def by_captured_variance(decoders, encoders, eigenvalues):
     return np.einsum("mkh,k,mkh->m", decoders, eigenvalues, decoders)
 
 
-@metamorphic
 @given(seeds, st.sampled_from([FULL, FULL * [1, 1, 1, 0, 0, 0], np.ones(6), np.zeros(6)]))
 def test_canonical_modules_do_what_the_given_ones_did(seed, eigenvalues):
     decoders, encoders = random_codecs(seed)
@@ -98,7 +95,6 @@ def test_canonical_modules_do_what_the_given_ones_did(seed, eigenvalues):
         given_products.pop(int(np.argmin(distances)))
 
 
-@metamorphic
 @given(seeds)
 def test_canonical_conventions_hold(seed):
     decoders, encoders = canonical(*random_codecs(seed), FULL)
@@ -113,7 +109,6 @@ def test_canonical_conventions_hold(seed):
     assert np.all(largest > 0.0)
 
 
-@metamorphic
 @given(seeds)
 def test_the_canonical_form_is_its_own(seed):
     once = canonical(*random_codecs(seed), FULL)
@@ -121,7 +116,6 @@ def test_the_canonical_form_is_its_own(seed):
         np.testing.assert_allclose(second, first, atol=1e-9)
 
 
-@metamorphic
 @given(seeds)
 def test_the_canonical_form_does_not_depend_on_the_way_there(seed):
     decoders, encoders = random_codecs(seed)

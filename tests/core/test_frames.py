@@ -5,7 +5,7 @@ from hypothesis import given
 from modae.core.allocation import Allocation, Block, allocate
 from modae.core.frames import MAX_STEPS, frames_with_mean_projector, mean_projector, module_subspaces
 from oracles import random_frames
-from strategies import metamorphic, problems, seeds
+from strategies import problems, seeds
 
 SIZES = [(1, 4), (2, 1), (2, 5), (3, 1), (3, 2), (4, 3), (5, 5), (10, 2), (10, 10)]
 
@@ -40,7 +40,6 @@ def test_smooth_spectra_get_the_shares_they_ask_for(M, H, lam, decay):
     assert not shares[used:].any()
 
 
-@metamorphic
 @given(problems(max_modules=4, max_components=3), seeds)
 def test_frames_are_orthonormal_whether_or_not_the_shares_can_be_had(problem, seed):
     rng = np.random.default_rng(seed)
@@ -50,7 +49,6 @@ def test_frames_are_orthonormal_whether_or_not_the_shares_can_be_had(problem, se
     assert frames.shape[2] == problem.n_components
 
 
-@metamorphic
 @given(problems(max_modules=2, max_components=5), seeds)
 def test_two_modules_get_their_shares_exactly(problem, seed):
     frames = module_subspaces(problem.allocation, problem.n_modules, np.random.default_rng(seed))[0]
@@ -58,7 +56,6 @@ def test_two_modules_get_their_shares_exactly(problem, seed):
     np.testing.assert_allclose(mean_projector(frames), np.diag(shares), atol=1e-11)
 
 
-@metamorphic
 @given(problems(max_modules=6, max_components=1), seeds)
 def test_modules_of_one_component_get_their_shares(problem, seed):
     frames = module_subspaces(problem.allocation, problem.n_modules, np.random.default_rng(seed))[0]
@@ -97,7 +94,6 @@ def test_wide_frames_are_found_through_their_complements(n_axes, units, M):
     np.testing.assert_allclose(mean_projector(frames), np.diag(shares), atol=1e-6)
 
 
-@metamorphic
 @given(seeds)
 def test_shares_of_actual_projectors_are_found_again(seed):
     rng = np.random.default_rng(seed)

@@ -9,13 +9,12 @@ from modae.core.gradient import solve_gradient
 from modae.core.objective import ATTAINED, UNDECIDED, Problem, conclude
 from modae.core.spectral import solve_spectral
 from oracles import loss_by_loops, random_rotation, rows_with_spectrum
-from strategies import metamorphic, problems, seeds
+from strategies import problems, seeds
 
 SOLVERS = pytest.mark.parametrize("solver", [solve_spectral, solve_backfitting, solve_gradient])
 W = np.array([4.0, 2.0, 1.0, 0.8, 0.3, 0.1])
 
 
-@metamorphic
 @given(problems(max_modules=4, max_components=3), seeds)
 def test_a_conclusion_measures_any_modules(problem, seed):
     modules = random_modules(

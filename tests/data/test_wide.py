@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -199,7 +199,6 @@ def test_where_little_is_hidden_the_bound_is_attained(short_basis):
     values=st.lists(st.sampled_from([1.0, 0.9, 0.5, 0.1, 1e-3, 1e-7, 0.0]), min_size=1, max_size=150),
     diversity=st.floats(0.0, 1.0),
 )
-@settings(deadline=None, max_examples=25)
 def test_no_spectrum_makes_the_bound_false(values, diversity):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(krylov, "ROOM", 32)

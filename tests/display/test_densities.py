@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import same_color
 from scipy.integrate import trapezoid
@@ -96,7 +96,6 @@ def test_where_there_is_no_spread_a_peak_is_drawn(name):
             assert abs(grid[curve.argmax()] - own[0]) <= grid[1] - grid[0]
 
 
-@settings(deadline=None)
 @given(
     values=st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=12),
     labels=st.lists(st.integers(0, 2), min_size=12, max_size=12),

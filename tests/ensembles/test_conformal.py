@@ -15,7 +15,6 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from modae import LinearModularAutoencoder, ModularRegressor
 from modae.ensembles.regressor import Calibration
-from strategies import metamorphic
 
 PERCENT = st.integers(1, 99)
 
@@ -30,7 +29,6 @@ def line(n_rows, rng, n_targets=None):
     return X, X.sum(axis=1).reshape((-1,) + (1,) * (len(shape) - 1)) + rng.standard_normal(shape)
 
 
-@metamorphic
 @given(st.integers(1, 300), PERCENT)
 def test_the_rank_rule_in_exact_arithmetic(n_rows, percent):
     calibration = Calibration.of(np.zeros(n_rows), np.arange(1.0, n_rows + 1))

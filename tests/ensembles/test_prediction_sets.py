@@ -14,7 +14,6 @@ from sklearn.linear_model import LogisticRegression
 import modae
 from modae import LinearModularAutoencoder, ModularClassifier, ModularClassifierCV
 from modae.ensembles.conformal import HeldOut, mass_above
-from strategies import metamorphic
 
 EXTRACTOR = LinearModularAutoencoder(3, 2, 0.5, random_state=0)
 
@@ -30,7 +29,6 @@ def fitted(rng, n_rows=300, member=None, **options):
     return ModularClassifier(EXTRACTOR, member, calibrate=0.5, random_state=1, **options).fit(X, y)
 
 
-@metamorphic
 @given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=1, max_size=8))
 def test_the_score_of_a_class_is_the_mass_of_likelier_ones(counts):
     shares = np.array(counts, dtype=float) + 1.0

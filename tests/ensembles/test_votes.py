@@ -13,17 +13,9 @@ from ensembles.parts import ColumnModules, OpenVoter, Voter
 from modae import ModularClassifier
 from modae.ensembles import votes as votes_module
 from modae.ensembles.votes import decide, row_disagreement, vote_shares
-from strategies import metamorphic, seeds
+from strategies import open_votes, vote_tables
 
 LABELS = np.array(["ant", "bee", "cat", "dog", "elk"])
-
-
-@st.composite
-def vote_tables(draw, max_members=7, max_classes=5):
-    """Votes (n, M) as class indices, and how many classes there are."""
-    n_members, n_classes = draw(st.integers(1, max_members)), draw(st.integers(2, max_classes))
-    rng = np.random.default_rng(draw(seeds))
-    return rng.integers(0, n_classes, (draw(st.integers(1, 20)), n_members)), n_classes
 
 
 def training_labels(n_classes, rng):
@@ -44,7 +36,6 @@ def counted_winners(row):
     return {index for index, count in counts.items() if count == max(counts.values())}
 
 
-@metamorphic
 @given(vote_tables(), st.sampled_from(["probability", "prior", "first"]))
 def test_the_modal_class_wins_and_ties_follow_the_training_shares(table, tie_break):
     votes, n_classes = table
@@ -59,7 +50,6 @@ def test_the_modal_class_wins_and_ties_follow_the_training_shares(table, tie_bre
             assert label == next(LABELS[i] for i in tied if frequency[LABELS[i]] == best)
 
 
-@metamorphic
 @given(vote_tables())
 def test_hard_probabilities_are_shares_of_the_votes(table):
     votes, n_classes = table
@@ -69,20 +59,6 @@ def test_hard_probabilities_are_shares_of_the_votes(table):
     np.testing.assert_allclose(model.predict_proba(votes).sum(axis=1), 1.0, atol=1e-14)
 
 
-@st.composite
-def open_votes(draw):
-    """For each row and member a vote and probabilities that need not agree; coarse, so that they tie."""
-    n_members, n_classes = draw(st.integers(1, 6)), draw(st.integers(2, 4))
-    rng = np.random.default_rng(draw(seeds))
-    n_rows = draw(st.integers(1, 15))
-    votes = rng.integers(0, n_classes, (n_rows, n_members, 1))
-    weights = rng.integers(1, 4, (n_rows, n_members, n_classes)).astype(float)
-    probabilities = weights / weights.sum(axis=2, keepdims=True)
-    X = np.concatenate([votes, probabilities], axis=2).reshape(n_rows, -1)
-    return X, votes[:, :, 0], probabilities, n_classes
-
-
-@metamorphic
 @given(
     open_votes(), st.sampled_from(["hard", "soft"]), st.sampled_from(["probability", "prior", "first"])
 )
@@ -98,7 +74,6 @@ def test_predict_is_one_of_the_classes_with_the_largest_probability(case, voting
         assert label in model.classes_[share == share.max()]
 
 
-@metamorphic
 @given(open_votes())
 def test_soft_probabilities_are_means_and_the_largest_wins(case):
     X, _, probabilities, n_classes = case
@@ -111,7 +86,6 @@ def test_soft_probabilities_are_means_and_the_largest_wins(case):
         assert row[np.flatnonzero(model.classes_ == label)[0]] >= row.max() - 1e-12
 
 
-@metamorphic
 @given(open_votes())
 def test_ties_go_to_the_larger_mean_probability_then_to_the_larger_training_share(case):
     X, votes, probabilities, n_classes = case

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import modae
@@ -17,7 +17,6 @@ def model():
     return LinearModularAutoencoder(4, 3, diversity=0.6, random_state=0)
 
 
-@settings(max_examples=30, deadline=None)
 @given(n_sites=st.integers(1, 20), seed=st.integers(0, 100), weighted=st.booleans())
 def test_any_split_gives_the_model_of_all_rows(n_sites, seed, weighted):
     rng = np.random.default_rng(seed)

@@ -6,14 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modae.metrics import area_under_risk_coverage, risk_coverage_curve, split_uncertainty
-from strategies import metamorphic
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=12
 )
 
 
-@metamorphic
 @given(ROWS)
 def test_every_prefix_counted(rows):
     truth, told, doubt = map(np.array, zip(*rows, strict=True))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -47,7 +47,6 @@ def test_a_product_with_the_mean_folded_in_would_have_lost_them():
     assert column_error(folded, extractor.transform(rows.astype(np.float64))) > 1e3 * CLOSE
 
 
-@settings(max_examples=15, deadline=None)
 @given(
     st.integers(1, 4),
     st.integers(1, 5),

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
@@ -209,7 +209,6 @@ def graph_of_votes(votes, probabilities, prior, tie_break, soft):
     return ReferenceEvaluator(graph.model(1))
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.integers(1, 5),
     st.integers(1, 4),

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from importlib.resources import files
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from modae.report import page
@@ -57,7 +57,6 @@ def test_hostile_names_add_no_element():
     assert tags(example_facts.hostile()) == tags(example_facts.facts())
 
 
-@settings(deadline=None)
 @given(text=st.text(), number=st.floats(allow_nan=False, allow_infinity=False) | st.none())
 def test_any_text_and_number_survive(text, number):
     facts = {"title": text, "footer": [text, number], text: text}

@@ -11,13 +11,12 @@ import pyarrow.dataset
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_digits
 
 import modae
-from strategies import metamorphic
 
 X, LABELS = load_digits(return_X_y=True)
 X = X[:600] + 0.01 * np.random.default_rng(0).standard_normal((600, 64))
@@ -161,7 +160,6 @@ def test_files_with_names(make, tmp_path):
     np.testing.assert_allclose(model.transform(batches), model.transform(FRAME), atol=1e-9)
 
 
-@metamorphic
 @given(st.lists(st.integers(0, 600), max_size=8), st.integers(1, 700))
 def test_pieces_of_any_size_are_cut_to_batches_of_one_size(places, batch_size):
     batches = modae.open_batches(cut(X, *sorted(places)), batch_size=batch_size)
@@ -172,7 +170,6 @@ def test_pieces_of_any_size_are_cut_to_batches_of_one_size(places, batch_size):
     assert all(batch.rows.flags.c_contiguous for batch in found)
 
 
-@settings(metamorphic, max_examples=12)
 @given(st.integers(0, 600), st.integers(20, 200), st.sampled_from([npy_folder, parquet, feather, csv]))
 def test_reading_can_begin_at_any_row(tmp_path_factory, start, batch_size, make):
     batches = opened(tmp_path_factory, make, batch_size)

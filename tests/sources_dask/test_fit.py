@@ -5,7 +5,7 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_digits
@@ -48,7 +48,6 @@ def test_unknown_chunks_give_the_same(chunks, in_memory):
     columns=st.lists(st.integers(0, 7), max_size=2),
     weighted=st.booleans(),
 )
-@settings(max_examples=30, deadline=None)
 def test_chunks_do_not_matter(cuts, columns, weighted):
     rows = load_digits().data[:60, 20:27]
     heights = np.diff([0, *sorted(cuts), 60])

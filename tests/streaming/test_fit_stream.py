@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -11,7 +11,6 @@ from sklearn.pipeline import make_pipeline
 import modae
 from modae.data.summary import DataSummary
 from modae.streaming.fitting import StreamCheckpoint
-from strategies import metamorphic
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((500, 12)) @ RNG.standard_normal((12, 12)) + 3.0
@@ -65,7 +64,6 @@ def test_the_model_is_that_of_fit(batch_size, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@settings(metamorphic, max_examples=15)
 @given(st.integers(1, 60), st.integers(0, 500), st.sampled_from([np.float32, np.float64]))
 def test_an_interrupted_fit_goes_on_to_the_same_bits(tmp_path_factory, batch_size, stop, dtype):
     rows = X.astype(dtype)
