@@ -63,7 +63,8 @@ def test_links_lead_somewhere(page):
 
 def test_every_file_that_a_page_names_is_there():
     for page in PAGES:
-        named = re.findall(r"`((?:benchmarks|docs|examples|src|tests)/[\w./-]*)`", page.read_text("utf-8"))
+        text = page.read_text(encoding="utf-8")
+        named = re.findall(r"`((?:benchmarks|docs|examples|src|tests)/[\w./-]*)`", text)
         assert not [name for name in named if not (ROOT / name).exists()], page
 
 

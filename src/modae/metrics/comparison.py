@@ -148,8 +148,8 @@ def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, A
     classify : bool
         Whether y are labels.
     member : estimator, optional
-        Of an ensemble on modules: one of it on all columns, and on PCAs with half and with a fifth as many
-        components, 50 at most, are rivals too.
+        Of an ensemble on modules: one of it on all columns, and on PCAs with half and with a fifth
+        as many components, 50 at most, are rivals too.
 
     Returns
     -------
