@@ -90,13 +90,13 @@ def draw_errors(axis, found):
         mean, band = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
         axis.plot(DIVERSITIES, mean, color=colour, label=label, lw=2)
         axis.fill_between(DIVERSITIES, mean - band, mean + band, color=colour, alpha=0.25, lw=0)
-    for kind, look, label in (  # a wide pale line, so that one that lies on it can be seen
-        ("on pixels", {"color": "#c8c8c8", "lw": 4}, "{} on the pixels"),
-        ("SVM on PCA", {"color": GREY, "ls": ":", "lw": 1.6}, "SVM on the best PCA ({} components)"),
-        ("extra trees on PCA", {"color": GREY, "ls": "--", "lw": 1.3}, "extra trees on the best PCA ({})"),
+    for kind, style, label in (
+        ("SVM on PCA", ":", "SVM on the best PCA ({} components)"),
+        ("extra trees on PCA", "--", "extra trees on the best PCA ({})"),
+        ("on pixels", "-.", "{} on the pixels"),
     ):
         name, mean = best(found, kind)
-        axis.axhline(mean, label=label.format(name[1]), **look)
+        axis.axhline(mean, color=GREY, ls=style, lw=1.3, label=label.format(name[1]))
     axis.set(title="Errors on new images", xlabel="diversity", ylabel="test error (%)")
     axis.set(xlim=(0, 1), ylim=(0, 20))
     axis.legend(frameon=False, loc="upper center", fontsize=8)
