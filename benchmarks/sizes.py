@@ -99,11 +99,11 @@ def main():
         )
     stack = np.array(gains)
     for place, count in enumerate(N_MODULES):
-        print(f"\n{count} modules: points against one nearest neighbour (sets below, above)")
+        print(f"\n{count} modules: points against one nearest neighbour (sets below/above)")
         print("fraction " + "".join(f"{'div ' + str(each):>16}" for each in DIVERSITIES))
         for row, fraction in enumerate(FRACTIONS):
             cells = stack[:, place, row]
-            texts = [f"{each.mean():+.2f} ({(each < 0).sum()}, {(each > 0).sum()})" for each in cells.T]
+            texts = [f"{each.mean():+.2f} ({(each < 0).sum()}/{(each > 0).sum()})" for each in cells.T]
             print(f"{fraction:<9}" + "".join(f"{text:>16}" for text in texts))
 
 

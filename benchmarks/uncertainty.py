@@ -103,7 +103,7 @@ def default_runs(quick: bool) -> list[dict[str, Any]]:
             said = {"ours": (search.predict(B), search.predict_proba(B))}
             said["ours, total"] = (search.predict(B), search.uncertainty(B)[:, :1])
             said |= {key: (each.predict(B), probabilities(each, B)) for key, each in rivals.items()}
-            said["PCA + member"] = (
+            said["member on PCA"] = (
                 plain.predict(parts.prepare(B)),
                 probabilities(plain, parts.prepare(B)),
             )

@@ -6,7 +6,7 @@ An ensemble on modules is a scikit-learn estimator like any other: it goes into 
 ``GridSearchCV`` tunes the diversity together with the parameters of its members. The data are 30
 measurements of 569 tumours, in units that differ by factors of a thousand, so they are scaled first.
 
-Takes about SECONDS seconds.
+Takes about 15 seconds.
 """
 
 import matplotlib.pyplot as plt

@@ -5,7 +5,7 @@ Few labels, much unlabelled data
 Labels are expensive, unlabelled rows are cheap. Modules are learnt without labels, so they can be fitted
 to every row you have; only the members need labels.
 
-Takes about SECONDS seconds.
+Takes about 10 seconds.
 """
 
 import matplotlib.pyplot as plt

@@ -5,7 +5,7 @@ Text, with sparse rows
 TF-IDF rows are nearly all zeros, and they stay sparse from end to end. The texts are docstrings of four
 installed libraries, and the task is to tell which library each one comes from.
 
-Takes about SECONDS seconds.
+Takes about 10 seconds.
 """
 
 import ast

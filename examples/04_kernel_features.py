@@ -6,7 +6,7 @@ Linear modules cannot separate a ring from its centre. ``Nystroem`` maps rows to
 classes are nearly linearly separable, so linear modules on these features are kernel modules. It takes
 one more step in a pipeline.
 
-Takes about SECONDS seconds.
+Takes about 5 seconds.
 """
 
 import matplotlib.pyplot as plt

@@ -5,7 +5,7 @@ Images with convolutional modules
 A module can be any network. Here each is a small convolutional autoencoder for images of 8 x 8 pixels,
 and all are trained together with the modular loss. Needs ``pip install "modae[deep]"``.
 
-Takes about SECONDS seconds.
+Takes about 10 seconds.
 """
 
 import matplotlib.pyplot as plt

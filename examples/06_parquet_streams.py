@@ -5,7 +5,7 @@ Streams from Parquet
 Fit to files that are larger than memory, reading them once, and resume after an interruption. The data
 are 5,000 digits in five Parquet files. Needs ``pip install "modae[arrow]"``.
 
-Takes about SECONDS seconds.
+Takes about 20 seconds.
 """
 
 from pathlib import Path

@@ -6,7 +6,7 @@ The rows are on disk in chunks; workers read them, and only sums travel. The clu
 processes on this machine. For a real one, change only the line that creates it. Needs
 ``pip install "modae[dask]"``.
 
-Takes about SECONDS seconds.
+Takes about 15 seconds.
 """
 
 from tempfile import TemporaryDirectory

@@ -6,7 +6,7 @@ Export a pipeline to one file that runs from Python, C++, Java or JavaScript wit
 without modae, check it, and answer requests with it. Needs
 ``pip install "modae[onnx]" onnxruntime``.
 
-Takes about SECONDS seconds.
+Takes about 10 seconds.
 """
 
 import json

@@ -6,7 +6,7 @@ Regression with intervals
 errors. Whatever the model, the share of new rows that you asked for is then inside the intervals, on
 average over rows like those of the training.
 
-Takes about SECONDS seconds.
+Takes about 10 seconds.
 """
 
 import matplotlib.pyplot as plt

@@ -6,7 +6,7 @@ Modules fitted to usual rows reconstruct unusual ones badly. ``score_samples`` i
 row, so the rows with the lowest scores are the most unusual. Two tests: pixels that we damage, and
 digits of other classes.
 
-Takes about SECONDS seconds.
+Takes about 5 seconds.
 """
 
 import matplotlib.pyplot as plt

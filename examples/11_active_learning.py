@@ -6,7 +6,7 @@ Choose which rows to label next: those on which the members of an ensemble diffe
 ``uncertainty`` and ``disagreement`` are enough. The modules are fitted once, to all rows, because they
 need no labels.
 
-Takes about SECONDS seconds.
+Takes about 15 seconds.
 """
 
 import matplotlib.pyplot as plt

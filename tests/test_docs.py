@@ -61,6 +61,13 @@ def test_links_lead_somewhere(page):
     assert not list(broken(page))
 
 
+def test_every_file_that_a_page_names_is_there():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        named = re.findall(r"`((?:benchmarks|docs|examples|src|tests)/[\w./-]*)`", text)
+        assert not [name for name in named if not (ROOT / name).exists()], page
+
+
 def test_a_broken_link_would_be_noticed(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# One heading\n\n[a](#one-heading) [b](#another) [c](gone.md) `[d](code.md)`\n")

@@ -16,7 +16,7 @@ from modae.utils.atomic import atomic_write  # noqa: E402
 from test_layers import FILES, LAYERS, imports  # noqa: E402
 
 TARGET = ROOT / "docs" / "images" / "layers.svg"
-ROW, WIDTH, TOP = 46, 1000, 34
+ROW, WIDTH, TOP = 46, 1080, 34
 TEXT = 180  # where sentences begin: right of the longest name
 FONT = "font-family='DejaVu Sans, Helvetica, Arial, sans-serif'"
 

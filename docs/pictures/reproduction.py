@@ -45,7 +45,8 @@ def written(results, out):
         text += picture(name) if name in PICTURES else ""
     text += "## Other figures\n\n" + "".join(picture(name) for name in PICTURES if name != "figure2")
     text += "## Every claim\n\n| the paper | checked here | verdict |\n|---|---|---|\n"
-    return text + "".join(row(claim) for claim in results["claims"])
+    claims = sorted(results["claims"], key=lambda claim: claim["verdict"] == "reproduced")
+    return text + "".join(row(claim) for claim in claims)
 
 
 def picture(name):

@@ -74,7 +74,7 @@ def test_members_get_worse_while_their_vote_gets_better(path_rows):
 def test_the_tuned_ensemble_beats_one_pca_of_any_size_and_bagging(errors):
     assert {"random forest", "extra trees", "SVM", "logistic regression"} <= set(errors)
     tuned = errors["this model"]
-    assert tuned < min(errors[f"one PCA with {size}"] for size in demonstrations.PCA_SIZES)
+    assert tuned < min(errors[f"member on PCA({size})"] for size in demonstrations.PCA_SIZES)
     assert tuned < errors["Bagging Autoencoders"]
 
 
@@ -104,7 +104,7 @@ def test_the_error_of_one_pca_is_that_of_scikit_learn(errors):
     pca = PCA(15, svd_solver="full").fit(train)
     single = KNeighborsClassifier(1).fit(pca.transform(train), y_train)
     error = 100 * (1.0 - single.score(pca.transform(test), y_test))
-    assert errors["one PCA with 15"] == pytest.approx(error, abs=0.11)
+    assert errors["member on PCA(15)"] == pytest.approx(error, abs=0.11)
 
 
 def test_the_certificate_is_printed_with_equal_loss_and_bound(printed):

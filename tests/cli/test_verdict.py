@@ -31,7 +31,7 @@ def test_fit_is_compared_with_strong_methods_on_the_same_folds(desk, call, monke
     told = json.loads(answer.out)
     names = [row["name"] for row in told["others"]]
     wanted = {"this model", "random forest", "gradient boosting", "SVM", "logistic regression"}
-    assert wanted | {"member on columns", "member on PCA of 3"} <= set(names)
+    assert wanted | {"member on columns", "member on PCA(3)"} <= set(names)
     table = flowers()
     X, y = table.drop(columns="kind"), table["kind"].to_numpy()
     pipeline = modae.load("new.modae")

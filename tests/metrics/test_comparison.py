@@ -86,7 +86,7 @@ def test_rivals_that_would_take_minutes_are_left_out():
 def test_rivals_of_sparse_rows():
     rows = csr_array(X)
     models = rivals(rows, y, classify=True, member=KNeighborsClassifier(1))
-    some = {name: models[name] for name in ("SVM", "logistic regression", "member on PCA of 2")}
+    some = {name: models[name] for name in ("SVM", "logistic regression", "member on PCA(2)")}
     assert (compare(some, rows, y, cv=3)["error"] < 0.2).all()
 
 

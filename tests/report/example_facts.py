@@ -45,7 +45,7 @@ def curves():
             {"name": "mean of single modules", "values": single, "error": None},
         ],
         "levels": [
-            {"name": "PCA + the same classifier", "value": 0.108, "error": 0.006},
+            {"name": "member on PCA(8)", "value": 0.108, "error": 0.006},
             {"name": "bagging", "value": 0.094, "error": None},
         ],
         "mark": START,
@@ -337,7 +337,7 @@ def facts(**changes):
             {
                 "value": "6.2%",
                 "label": "error of the vote",
-                "text": "plain PCA + the same classifier: 10.8%",
+                "text": "One member on PCA(8): 10.8%.",
             },
             {
                 "value": "0.41",
@@ -347,7 +347,7 @@ def facts(**changes):
             {
                 "value": "92%",
                 "label": "of the variance is seen",
-                "text": "a PCA of 8 components sees 67%",
+                "text": "PCA with 8 components: 67%",
             },
         ],
         "diversities": DIVERSITIES,

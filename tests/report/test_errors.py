@@ -72,8 +72,8 @@ def test_the_baselines_are_pca_of_both_sizes_and_bagging(chart, wine):
     member = NearestNeighborClassifier()
     bagging = ModularClassifier(BaggingAutoencoder(5, 3, random_state=0))
     wanted = {
-        "one PCA with 3 components": make_pipeline(StandardScaler(), PCA(3), member),
-        "one PCA with 13 components": make_pipeline(StandardScaler(), PCA(13), member),
+        "member on PCA(3)": make_pipeline(StandardScaler(), PCA(3), member),
+        "member on PCA(13)": make_pipeline(StandardScaler(), PCA(13), member),
         "Bagging Autoencoders": make_pipeline(StandardScaler(), bagging),
     }
     assert set(levels) == set(wanted)
@@ -147,7 +147,7 @@ def test_other_methods_are_judged_on_the_same_folds(task, wine, wine_model, sect
 
 
 def test_the_same_member_on_all_columns_is_a_rival_too(wine, wine_model, section_of, monkeypatch):
-    kept, as_good = "member on columns", "one PCA with 13 components"  # of 13 columns
+    kept, as_good = "member on columns", "member on PCA(13)"  # of 13 columns
     whole = errors_module.rivals
     monkeypatch.setattr(
         errors_module, "rivals", lambda *data, **options: {kept: whole(*data, **options)[kept]}

@@ -71,13 +71,13 @@ def demo_command(options: Any, talk: Talk) -> None:
     models = {
         THIS: clone(search.best_estimator_).set_params(n_jobs=None),
         "Bagging Autoencoders": ModularClassifier(bagging, random_state=0),
-        **{f"one PCA with {k}": make_pipeline(PCA(k, random_state=0), neighbor) for k in PCA_SIZES},
+        **{f"member on PCA({k})": make_pipeline(PCA(k, random_state=0), neighbor) for k in PCA_SIZES},
         **rivals(train, y_train, classify=True),
     }
     with talk.stage("Comparing it with other methods", len(models), "fit") as advance:
         table = compare(models, X, y, cv=[fold], n_jobs=-1, advance=advance)
     say_path(search, talk)
-    text = f"wrong of the {N_TEST:,} that no model saw (the PCAs and Bagging with 1-NN too):"
+    text = f"wrong of the {N_TEST:,} that no model saw (members are 1-NN):"
     say_others(table, text, talk)
     best = search.best_estimator_
     say_modules(model_summary(best), talk)

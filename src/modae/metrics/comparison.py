@@ -148,8 +148,8 @@ def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, A
     classify : bool
         Whether y are labels.
     member : estimator, optional
-        Of an ensemble on modules: one of it on all columns, and on PCAs of half and of a fifth as many,
-        50 at most, are rivals too.
+        Of an ensemble on modules: one of it on all columns, and on PCAs with half and with a fifth
+        as many components, 50 at most, are rivals too.
 
     Returns
     -------
@@ -185,5 +185,5 @@ def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, A
     if member is not None:
         models["member on columns"] = member
         for size in sorted({max(1, min(n_features // part, n_rows // 2, 50)) for part in (2, 5)}):
-            models[f"member on PCA of {size}"] = make_pipeline(PCA(size, random_state=0), member)
+            models[f"member on PCA({size})"] = make_pipeline(PCA(size, random_state=0), member)
     return models

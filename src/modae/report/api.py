@@ -268,14 +268,9 @@ def summary_numbers(
     if trials is not None:
         own = trials.ensemble[subject.start]
         label = f"cross-validated {'error' if trials.classify else 'root mean square error'}"
-        member = "classifier" if trials.classify else "regressor"
         means = {name: trials.text(each.mean()) for name, each in trials.baselines.items()}
         gains = {name: _gain(each - own, trials) for name, each in trials.baselines.items()}
-        against = [
-            f"{name.replace('one', 'One', 1)}, same {member}: {means[name]}; {gains[name]}."
-            for name in means
-            if name != BAGGING
-        ]
+        against = [f"One {name}: {means[name]}; {gains[name]}." for name in means if name != BAGGING]
         against[:0] = ["Of models like this one, fitted to parts of these rows."] * is_new
         numbers.append((trials.text(own.mean()), label, " ".join(against)))
         if BAGGING in means:

@@ -201,7 +201,7 @@ def _baselines(subject: Subject, ensemble: Any, n_fitted: int) -> dict[str, Any]
     most = min(n_fitted - 1, subject.rows.shape[1] - issparse(subject.rows))
     member = clone(subject.parts.ensemble.estimators_[0])
     models: dict[str, Any] = {
-        f"one PCA with {counted(size, 'component')}": make_pipeline(PCA(size, random_state=0), member)
+        f"member on PCA({size})": make_pipeline(PCA(size, random_state=0), member)
         for size in sorted({max(1, min(size, most)) for size in (width, width * n_modules)})
     }
     if n_modules > 1 and not isinstance(subject.parts.extractor, BaggingAutoencoder):

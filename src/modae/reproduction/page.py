@@ -20,7 +20,7 @@ from modae.utils.text import percent
 #: Of each data set, for the pictures of its modules; errors come from the measurements on all rows.
 MOST_ROWS = 3000
 
-PLAIN = "one PCA with 10 components"
+PLAIN = "member on PCA(10)"
 
 
 def make_page(verdicts: Sequence[Verdict], setting: Setting) -> Report:
@@ -87,7 +87,7 @@ def _numbers(measured: Sequence[Sweep], verdicts: Sequence[Verdict]) -> list[dic
     numbers = {
         f"error of the vote on {first.title} MNIST": (
             error,
-            f"At diversity {first.diversities[first.best]:g}. With {PLAIN}: {plain}, "
+            f"At diversity {first.diversities[first.best]:g}. One {PLAIN}: {plain}, "
             f"Bagging Autoencoders: {percent(first.bagging.mean())}.",
         ),
         "data sets on which it is below Bagging": (
