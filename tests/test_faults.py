@@ -1,6 +1,8 @@
 """Faults that no other file of tests has, and the table of all: every row names a test that there is."""
 
+import ast
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +20,12 @@ from cli.calling import caller, flowers
 from modae.utils.atomic import LITTER_PREFIX
 from modae.utils.parallel import in_one_thread
 
+ROOT = Path(__file__).parents[1]
+TABLE = re.findall(
+    r"^\| (.+?) \| (.+?) \| (.*`tests/.*) \|$",
+    (ROOT / "docs/testing.md").read_text("utf-8"),
+    re.MULTILINE,
+)
 ROWS = np.random.default_rng(0).standard_normal((50, 6))
 NOBODY = 65534
 
@@ -203,3 +211,24 @@ def test_writers_at_the_same_time_leave_the_model_of_one_of_them(tmp_path):
     assert [writer.returncode for writer in writers] == [0, 0]
     assert path.read_bytes() in contents
     assert not [each for each in tmp_path.iterdir() if each.name.startswith(LITTER_PREFIX)]
+
+
+def tests_in(file):
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize(("fault", "named"), [(row[0], row[2]) for row in TABLE])
+def test_every_test_in_the_table_of_faults_is_there(fault, named):
+    places = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", named)
+    assert places, fault
+    for file, test in places:
+        assert test in tests_in(file)
+
+
+def test_every_fault_has_its_row():
+    assert [fault for fault, _, _ in TABLE] == [
+        "full disk", "closed pipe", "short writes", "read-only folder", "`kill -9`", "Ctrl-C",
+        "locale C", "`COLUMNS=20`", "fork with a lock held", "writers at the same time",
+        "a Dask worker is killed",
+    ]  # fmt: skip
