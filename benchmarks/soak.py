@@ -134,7 +134,6 @@ def growth(history: list[dict[str, float]]) -> list[str]:
 def soak(minutes: float, seed: int) -> list[dict[str, float]]:
     """Do things until the time is over; what was watched after each."""
     rng, done, history = random.Random(seed), Counter[str](), []
-    start, told = time.monotonic(), 0.0
     with TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         desk = Desk(Path(folder), rng)
@@ -142,13 +141,14 @@ def soak(minutes: float, seed: int) -> list[dict[str, float]]:
             desk.fit_and_transform, desk.partial_fit, desk.predict, desk.search, desk.save_and_load,
             desk.commands, desk.report, desk.refuse,
         ]  # fmt: skip
+        start, told = time.monotonic(), 0.0
         while (passed := time.monotonic() - start) < 60.0 * minutes or len(history) < 8:
             action = rng.choice(actions)
             action()
             done[action.__name__] += 1
             history.append(watched())
             if passed >= told:
-                told += 60.0
+                told = passed + 60.0
                 state = ", ".join(f"{name} {value:.0f}" for name, value in history[-1].items())
                 print(f"{passed / 60:4.0f} min, {len(history):>6} actions: {state}", flush=True)
     print(", ".join(f"{name} {count}" for name, count in sorted(done.items())))
