@@ -8,7 +8,7 @@ READY := .venv/.ready
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 BENCHMARKS := core growth inputs streams wide distributed cluster jobs metrics neighbors ensembles search files deep cli
 
-.PHONY: help setup demo test slow test-browser check bench reproduce certify docs clean
+.PHONY: help setup demo test slow test-browser check coverage mutants soak bench reproduce certify docs clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST)
@@ -51,6 +51,20 @@ check: $(READY)  ## lint, format, types, layers, duplicated code
 	$(BIN)/python -m pytest -q tests/test_layers.py
 	$(BIN)/pylint --disable=all --enable=duplicate-code --min-similarity-lines=8 --ignore-patterns='.*[.]pyi$$' src benchmarks
 
+coverage: $(READY) ## branches that the tests run, subprocesses too; fails below the limits
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -q -n 2 --dist worksteal -m "not browser"
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage json --quiet -o .coverage.json
+	$(BIN)/python -m benchmarks.branches .coverage.json
+
+mutants: $(READY) ## small mistakes in the code, one at a time: do the tests notice?
+	$(BIN)/python -m benchmarks.mutation
+
+soak: $(READY)   ## everything in random order for 20 minutes, then properties with many examples
+	$(BIN)/python -m benchmarks.soak --minutes 20
+	$(BIN)/python -m pytest -n 2 --dist worksteal --hypothesis-profile=soak -m properties
+
 bench: $(READY)  ## speed, as ratios inside one run
 	@status=0; for part in $(BENCHMARKS); do $(BIN)/python -m benchmarks.$$part || status=1; done; exit $$status
 
@@ -68,4 +82,4 @@ docs/_pages/digits.html: $(READY) $(wildcard src/modae/report/*.py src/modae/rep
 	@$(BIN)/python docs/pictures/report.py
 
 clean:           ## remove everything that can be made again
-	rm -rf .venv build dist docs/_build docs/_pages docs/api docs/recipes tests/browser/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis results
+	rm -rf .venv build dist docs/_build docs/_pages docs/api docs/recipes tests/browser/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* results

@@ -3,7 +3,14 @@ import pytest
 from hypothesis import given
 
 from modae.core.allocation import Allocation, Block, allocate
-from modae.core.frames import MAX_STEPS, frames_with_mean_projector, mean_projector, module_subspaces
+from modae.core.frames import (
+    BINDING,
+    MAX_STEPS,
+    _with_sum,
+    frames_with_mean_projector,
+    mean_projector,
+    module_subspaces,
+)
 from oracles import random_frames
 from strategies import problems, seeds
 
@@ -70,6 +77,12 @@ def test_axes_shared_by_all_are_in_every_module_and_unused_ones_are_left_out():
     assert frames.shape[1] == 5
     for V in frames:
         np.testing.assert_allclose((V @ V.T)[:2], np.eye(5)[:2], atol=1e-12)
+
+
+def test_shares_that_were_moved_sum_to_the_units_again():
+    moved = _with_sum(np.array([1.0 - BINDING / 2, 0.7, 0.4, BINDING / 2]), 2)
+    np.testing.assert_allclose(moved, [1.0, 0.65, 0.35, 0.0], rtol=0.0, atol=1e-15)
+    np.testing.assert_array_equal(_with_sum(np.array([1.0, 1.0, 0.0]), 2), [1.0, 1.0, 0.0])
 
 
 def test_blocks_are_direct_sums():

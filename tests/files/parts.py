@@ -8,7 +8,7 @@ from types import FunctionType
 import numpy as np
 import pandas as pd
 import polars as pl
-from benchmarks.mutants import entries_of, zipped
+from benchmarks.damaged_files import entries_of, zipped
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.ensemble import (

@@ -6,7 +6,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
 import pytest
-from benchmarks.mutants import entries_of, zipped
+from benchmarks.damaged_files import entries_of, zipped
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 from sklearn.linear_model import LogisticRegression

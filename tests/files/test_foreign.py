@@ -8,7 +8,7 @@ from io import BytesIO
 import numpy as np
 import pytest
 import sklearn
-from benchmarks.mutants import entries_of, zipped
+from benchmarks.damaged_files import entries_of, zipped
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.mutants import GOLDEN, entries_of, zipped
+from benchmarks.damaged_files import GOLDEN, entries_of, zipped
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 from scipy import sparse

@@ -20,6 +20,7 @@ from modae.deep.loss import modular_loss
 from modae.deep.networks import NETWORKS
 from modae.deep.scaling import Scaling
 from modae.utils.arrays import Array, Indices
+from modae.utils.parallel import lock_for_forks
 
 #: Numbers (n, T), or indices of classes (n,); None where the rows are their own targets.
 Targets = np.ndarray | None
@@ -53,7 +54,7 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 #: Purposes of random numbers, so that no two draws come from the same stream.
 ORDER, SPLIT, TORCH = range(3)
 
-_ONE_AT_A_TIME = RLock()
+_ONE_AT_A_TIME = lock_for_forks(RLock)
 
 
 @dataclass(frozen=True, eq=False)

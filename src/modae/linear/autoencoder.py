@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
-from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +20,7 @@ from modae.linear.merging import merged_sums
 from modae.linear.model import ROTATIONS, SOLVERS, LinearModel, Modules, Settings, resolved_components
 from modae.linear.modules import CertifiedModules, LinearModules, fitted
 from modae.utils.arrays import Array
+from modae.utils.parallel import lock_for_forks
 from modae.utils.parameters import (
     check_choice,
     check_components,
@@ -30,7 +30,7 @@ from modae.utils.parameters import (
 )
 
 #: Held while rows join those of an estimator, so that several threads may call ``partial_fit``.
-_JOINING = Lock()
+_JOINING = lock_for_forks()
 
 
 @dataclass(eq=False, repr=False)

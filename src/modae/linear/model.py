@@ -8,7 +8,6 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from threading import Lock
 from typing import Any, NamedTuple, Self
 from warnings import warn
 
@@ -25,6 +24,7 @@ from modae.data.rows import HOST, Rows, centred_product, centred_squares, place_
 from modae.data.spectrum import Spectrum
 from modae.data.summary import DataSummary
 from modae.utils.arrays import Array, Precision
+from modae.utils.parallel import lock_for_forks
 from modae.utils.parameters import check_count, check_diversity, check_non_negative
 
 #: Name of a solver -> ``solve(problem, rng, *, tol, max_iter)``, which returns a Solution.
@@ -167,7 +167,7 @@ class LinearModel:
         self._settings = settings
         self._spectrum = spectrum
         self._solution: Solution | None = None
-        self._lock = Lock()
+        self._lock = lock_for_forks()
 
     def solved(self) -> Self:
         """The same model, with its solution found: modules in the leading principal axes."""
@@ -182,11 +182,12 @@ class LinearModel:
         if self._spectrum is None:
             assert self.summary is not None
             now = self._settings
-            summary, self._spectrum, width = self.summary.decomposed(
+            summary, spectrum, width = self.summary.decomposed(
                 now.n_modules, now.n_components, now.spectrum
             )
             self._settings, self.dtype = replace(now, n_components=width), summary.dtype
             self.summary = self.summary if self.grows else summary.owned()
+            self._spectrum = spectrum  # last: an interrupt or a fork finds all of it, or nothing
         return self._settings, self._spectrum
 
     @property
@@ -314,7 +315,7 @@ class LinearModel:
         return {name: value for name, value in vars(self).items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=Lock())  # a lock cannot be pickled; a copy gets its own
+        vars(self).update(state, _lock=lock_for_forks())  # a lock cannot be pickled; a copy gets its own
 
 
 def _solve_all(models: Sequence[LinearModel]) -> list[Solution]:

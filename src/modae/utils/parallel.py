@@ -3,6 +3,7 @@
 A progress bar on the terminal counts them, if asked for.
 """
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from shutil import get_terminal_size
 from threading import Lock, current_thread, main_thread
 from time import monotonic
 from typing import Any, TypeVar, cast
+from weakref import WeakSet
 
 from joblib import cpu_count, effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
@@ -23,8 +25,21 @@ Result = TypeVar("Result")
 #: Seconds between two lines of progress where there is no terminal.
 LINES_APART = 10.0
 
+_LOCKS: WeakSet[Any] = WeakSet()
+if hasattr(os, "register_at_fork"):
+    # A thread that held a lock at the fork is not in the child, which would wait for it for ever.
+    os.register_at_fork(after_in_child=lambda: [lock._at_fork_reinit() for lock in _LOCKS])
+
+
+def lock_for_forks(kind: Callable[[], Any] = Lock) -> Any:
+    """A new lock that is free in the child of a fork, whoever held it in the parent."""
+    lock = kind()
+    _LOCKS.add(lock)
+    return lock
+
+
 #: Tasks of :func:`in_one_thread` in this process, and what lets BLAS go after the last one.
-_COUNTING = Lock()
+_COUNTING = lock_for_forks()
 _running, _limiter = 0, cast(Any, None)
 
 

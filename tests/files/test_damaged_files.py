@@ -1,6 +1,6 @@
-"""A sample of the damaged files of ``benchmarks.mutants``: every one is refused, or usable."""
+"""A sample of the damaged files of ``benchmarks.damaged_files``: every one is refused, or usable."""
 
-from benchmarks.mutants import KINDS, outcomes
+from benchmarks.damaged_files import KINDS, outcomes
 
 
 def test_damaged_files_are_refused_or_usable():

@@ -1,4 +1,4 @@
-"""Damaged files, opened one after the other: ``python -m benchmarks.mutants 10000``.
+"""Damaged files, opened one after the other: ``python -m benchmarks.damaged_files 10000``.
 
 Every golden file is changed in four ways: bytes anywhere in the file; values in the header; numbers,
 shapes and types of arrays; values in a member of another library. In the last three the checksums are

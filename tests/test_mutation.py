@@ -1,0 +1,51 @@
+"""The program that makes mistakes on purpose makes them, and its list of harmless ones is up to date."""
+
+import ast
+import random
+
+import pytest
+from benchmarks.mutation import KEPT, PACKAGE, ROOT, TARGETS, changed, mutants_of, mutated, stages_of
+
+EXPRESSIONS = {
+    "a + b": "a - b",
+    "a < b <= c": "a <= b <= c",
+    "a and b": "a or b",
+    "not a": "a",
+    "a if b else c": "a if not b else c",
+    "True": "False",
+    "2.5": "3.5",
+}
+
+
+@pytest.mark.parametrize(("before", "after"), EXPRESSIONS.items())
+def test_expressions_become_others(before, after):
+    assert ast.unparse(changed(ast.parse(before, mode="eval").body)) == after
+
+
+@pytest.mark.parametrize("statement", ["a.append(b)", "a += 1", "raise ValueError"])
+def test_statements_go(statement):
+    assert isinstance(changed(ast.parse(statement).body[0]), ast.Pass)
+
+
+@pytest.mark.parametrize("part", TARGETS)
+def test_a_mutant_is_a_program_that_differs_from_the_file(part):
+    mutants = mutants_of(part)
+    assert len(mutants) >= 50
+    for mutant in random.Random(0).sample(mutants, 5):
+        tree = ast.parse((PACKAGE / mutant.file).read_text(encoding="utf-8"))
+        assert ast.dump(ast.parse(mutated(mutant))) != ast.dump(tree)
+
+
+def test_every_mutant_that_is_kept_can_still_be_made_and_has_a_reason():
+    possible = {str(mutant) for part in TARGETS for mutant in mutants_of(part)}
+    assert set(KEPT[::2]) <= possible
+    assert all(reason.startswith("    ") and reason.endswith(".") for reason in KEPT[1::2])
+    assert len(KEPT) % 2 == 0
+
+
+@pytest.mark.parametrize("part", TARGETS)
+def test_the_tests_of_a_part_are_there_and_those_of_the_same_name_come_first(part):
+    for stage in stages_of(part):
+        assert stage
+        assert all((ROOT / file).is_file() for file in stage)
+    assert stages_of("core", "cuts")[0] == [str(ROOT / "tests/core/test_cuts.py")]
