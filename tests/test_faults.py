@@ -213,7 +213,7 @@ def test_writers_at_the_same_time_leave_the_model_of_one_of_them(tmp_path):
     assert not [each for each in tmp_path.iterdir() if each.name.startswith(LITTER_PREFIX)]
 
 
-def tests_in(file):
+def defined_in(file):
     tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
@@ -223,7 +223,7 @@ def test_every_test_in_the_table_of_faults_is_there(fault, named):
     places = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", named)
     assert places, fault
     for file, test in places:
-        assert test in tests_in(file)
+        assert test in defined_in(file)
 
 
 def test_every_fault_has_its_row():
