@@ -17,7 +17,7 @@ from torch.nn import Module
 from torch.optim import Optimizer
 
 from modae.data.rows import Rows
-from modae.data.validation import AcceptsRows, rows_of
+from modae.data.validation import AcceptsRows, rows_of, weights_of
 from modae.deep.loss import check_name
 from modae.deep.model import DTYPES, Data, TrainedModel, TrainingState, device_of
 from modae.deep.scaling import Scaling
@@ -105,7 +105,7 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
         -------
         self
         """
-        return self._train(X, y, None)
+        return self._train(X, y)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """One epoch over these rows, from where training is now, at a constant learning rate.
@@ -122,7 +122,7 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
         -------
         self
         """
-        return self._train(X, y, vars(self).get("_fitted"), stream=True)
+        return self._train(X, y, stream=True)
 
     def resume(self, X: Any, y: Any = None) -> Self:
         """Go on with a training that was interrupted, or that is to be longer.
@@ -154,7 +154,7 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
         self,
         X: Any,
         y: Any,
-        start: TrainedModel | None,
+        start: TrainedModel | None = None,
         classes: Any = None,
         stream: bool = False,
         sample_weight: Any = None,
@@ -163,6 +163,7 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
         """Train from a fresh start, or go on from a model: for one epoch if the rows are of a stream."""
         self._check_parameters()
         before, fresh = self.__dict__, copy(self)
+        start = before.get("_fitted") if stream else start
         rows = rows_of(X, fresh, reset=start is None)
         targets, arguments, objective = fresh._task(rows, y, start, classes)
         weights = fresh._weights(targets, sample_weight, rows.shape[0], stream)
@@ -182,7 +183,8 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
             "dropout": float(self.dropout),
         }
         objective = {"diversity": float(self.diversity), **objective}
-        model = self._untrained(data, arguments, objective, flat, stream, start)
+        known = {"arguments": arguments, "objective": objective, "flat": flat}
+        model = self._untrained(data, start, stream, **known)
         if self.early_stopping and not stream and valid is None:
             held_out = None if start is None else start.held_out
             held_out = self._rows_held_out(data, model.state.seed) if held_out is None else held_out
@@ -207,13 +209,7 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
         return self
 
     def _untrained(
-        self,
-        data: Data,
-        arguments: dict[str, Any],
-        objective: dict[str, Any],
-        flat: bool,
-        stream: bool,
-        start: TrainedModel | None,
+        self, data: Data, start: TrainedModel | None, stream: bool, *, arguments: Any, **known: Any
     ) -> TrainedModel:
         """The model to train: a new one, or one to go on from."""
         n_rows = None if stream else int(data.rows.shape[0])
@@ -230,18 +226,9 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
             arguments["n_missing"] = len(scaling.missing)
         if start is not None:
             _check_continues(start, arguments, n_rows)
-        return TrainedModel(
-            kind=self._network_kind,
-            arguments=arguments,
-            objective=objective,
-            dtype=self.dtype,
-            device=str(self.device),
-            scaling=scaling,
-            target_scaling=target_scaling,
-            flat=flat,
-            n_rows=n_rows,
-            state=state,
-        )
+        known |= {"kind": self._network_kind, "dtype": self.dtype, "device": str(self.device)}
+        known |= {"arguments": arguments, "scaling": scaling, "target_scaling": target_scaling}
+        return TrainedModel(**known, n_rows=n_rows, state=state)
 
     def _warn_if_unfinished(self) -> None:
         """Patience ends a training that is done; the ceiling ends one that is not."""
@@ -262,7 +249,14 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
 
     def _weights(self, targets: Any, sample_weight: Any, n_rows: int, stream: bool) -> Array | None:
         """How much each row counts, 1 on average over those that do."""
-        return None
+        weights = weights_of(sample_weight, n_rows)
+        if weights is None:
+            return None
+        if not weights.any():
+            raise ValueError(
+                "sample_weight must not be zero for all rows: there is nothing to learn from."
+            )
+        return weights / weights[weights > 0.0].mean()
 
     def _validation_data(self, eval_set: Any, targets: Any) -> Data | None:
         """Rows of the user that validate."""
@@ -270,10 +264,9 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
 
     def _rows_held_out(self, data: Data, seed: int) -> Any:
         """Rows that validate, with their share of each class."""
-        targets, n_rows = data.targets, data.rows.shape[0]
-        is_labels = targets is not None and targets.dtype.kind != "f"
-        strata = targets if is_labels else np.zeros(n_rows, dtype=int)
-        assert strata is not None
+        strata = data.targets
+        if strata is None or strata.dtype.kind == "f":
+            strata = np.zeros(data.rows.shape[0], dtype=int)
         return rows_held_out(strata, data.places(), seed, float(self.validation_fraction))
 
     def _check_parameters(self) -> None:
@@ -326,12 +319,8 @@ def _check_continues(start: TrainedModel, arguments: dict[str, Any], n_rows: int
             f"X must be the data of fit, which had {start.n_rows} rows, got {n_rows}: new rows go to "
             "partial_fit."
         )
-    known = {
-        "dropout": 0.0,
-        "n_missing": 0,
-        "periodic": False,
-        **start.arguments,
-    }  # files of earlier versions have none
+    # Files of earlier versions do not have all arguments.
+    known = {"dropout": 0.0, "n_missing": 0, "embedding": None, **start.arguments}
     for name, value in arguments.items():
         if name not in known or known[name] != value:
             raise ValueError(

@@ -151,7 +151,7 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
         -------
         self
         """
-        return self._stream(X, y, sample_weight, classes)
+        return self._train(X, y, classes=classes, stream=True, sample_weight=sample_weight)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest probability.

@@ -65,9 +65,7 @@ class Copies(nn.Module):
         equal_start: bool = False,
     ) -> None:
         super().__init__()
-        _check_factory(name, factory, n_inputs, n_outputs)
-        members = [factory(n_inputs, n_outputs) for _ in range(1 if equal_start else n_modules)]
-        _check_members(name, members)
+        members = _made(name, factory, n_inputs, n_outputs, 1 if equal_start else n_modules)
         parameters, buffers = stack_module_state(members * n_modules if equal_start else members)
         self.architecture = members[0]
         for key, values in _numbers(self.architecture).items():
@@ -128,10 +126,8 @@ class OneForAll(nn.Module):
                 "module starts as it likes."
             )
         width = n_outputs if scaled else n_modules * n_outputs
-        _check_factory(name, factory, n_inputs, width)
         self.sizes, self.scaled = (n_modules, n_outputs), scaled
-        self.architecture = factory(n_inputs, width)
-        _check_members(name, [self.architecture])
+        (self.architecture,) = _made(name, factory, n_inputs, width, 1)
         if scaled:
             self.before = scales(n_modules, n_inputs, random_signs=not equal_start)
             self.after = scales(n_modules, n_outputs)
@@ -145,14 +141,6 @@ class OneForAll(nn.Module):
         rows = (x * self.before[:, None]).flatten(0, 1)
         outputs = self.architecture(rows).unflatten(0, (self.sizes[0], x.shape[0]))
         return torch.addcmul(self.bias[:, None], outputs, self.after[:, None])
-
-
-def _check_factory(name: str, factory: Any, n_inputs: int, n_outputs: int) -> None:
-    if isinstance(factory, nn.Module) or not callable(factory):
-        raise ValueError(
-            f"{name} must be a class or function that returns a new torch.nn.Module when called as "
-            f"{name}({n_inputs}, {n_outputs}), got {factory!r}."
-        )
 
 
 def _check_outputs(
@@ -180,8 +168,14 @@ def _numbers(module: nn.Module) -> dict[str, Tensor]:
     return {**dict(module.named_parameters()), **dict(module.named_buffers())}
 
 
-def _check_members(name: str, members: list[Any]) -> None:
-    """What the factory made can be stacked, and trained as separate modules."""
+def _made(name: str, factory: Any, n_inputs: int, n_outputs: int, count: int) -> list[Any]:
+    """What the factory makes: modules that can be stacked, and trained as separate ones."""
+    if isinstance(factory, nn.Module) or not callable(factory):
+        raise ValueError(
+            f"{name} must be a class or function that returns a new torch.nn.Module when called as "
+            f"{name}({n_inputs}, {n_outputs}), got {factory!r}."
+        )
+    members = [factory(n_inputs, n_outputs) for _ in range(count)]
     first = members[0]
     if not isinstance(first, nn.Module):
         raise ValueError(f"{name} must return a torch.nn.Module, got {type(first).__name__}.")
@@ -212,3 +206,4 @@ def _check_members(name: str, members: list[Any]) -> None:
         raise ValueError(
             f"{name} must return the same architecture at each call, got {len(kinds)} different ones."
         )
+    return members

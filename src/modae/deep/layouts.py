@@ -64,9 +64,8 @@ def scale(value: Any, sizes: Sizes) -> None:
         number(above=0.0)(value, sizes)
 
 
-def places(value: Any, sizes: Sizes) -> None:
-    """Indices of columns."""
-    numbers(None, kinds="i", within=count(minimum=0, below="D"), order=1)(value, sizes)
+#: Indices of columns.
+places = numbers(None, kinds="i", within=count(minimum=0, below="D"), order=1)
 
 
 def arguments(value: Any, sizes: Sizes) -> None:

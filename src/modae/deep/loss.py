@@ -148,8 +148,7 @@ def modular_loss(
         errors, none = outputs - target, torch.zeros_like(target)
         members, of_mean = _elementwise(errors, none, partial(ELEMENTWISE[loss], reduction="none"))
     if reduction != "none":
-        reduce = torch.mean if reduction == "mean" else torch.sum
-        members, of_mean = reduce(members), reduce(of_mean)
+        members, of_mean = (getattr(term, reduction)() for term in (members, of_mean))
     terms = LossTerms((1.0 - diversity) * members + diversity * of_mean, members, of_mean)
     return terms if return_terms else terms.loss
 

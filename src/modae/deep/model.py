@@ -274,8 +274,7 @@ class TrainedModel:
         return seeded_torch(self.torch_device, self.state.seed, epoch)
 
     def _rows_in_block(self) -> int:
-        widest = max(64, self.arguments["n_features"])
-        return max(1, NUMBERS_IN_BLOCK // (self.n_modules * widest))
+        return max(1, NUMBERS_IN_BLOCK // (self.n_modules * max(64, self.arguments["n_features"])))
 
 
 def device_of(device: Any, dtype: str) -> torch.device:

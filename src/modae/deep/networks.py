@@ -31,17 +31,9 @@ BODIES = ("separate", "shared", "adapters")
 EMBEDDINGS = (None, "periodic")
 
 #: Names and what they stand for, with torch's default settings.
-ACTIVATIONS: dict[str, type[nn.Module]] = {
-    "identity": nn.Identity,
-    "relu": nn.ReLU,
-    "tanh": nn.Tanh,
-    "sigmoid": nn.Sigmoid,
-    "gelu": nn.GELU,
-    "elu": nn.ELU,
-    "leaky_relu": nn.LeakyReLU,
-    "silu": nn.SiLU,
-    "softplus": nn.Softplus,
-}
+_LOWER_CASE = (nn.Identity, nn.ReLU, nn.Tanh, nn.Sigmoid, nn.GELU, nn.ELU, nn.SiLU, nn.Softplus)
+ACTIVATIONS: dict[str, type[nn.Module]] = {kind.__name__.lower(): kind for kind in _LOWER_CASE}
+ACTIVATIONS["leaky_relu"] = nn.LeakyReLU
 
 
 class ModularAutoencoderNetwork(nn.Module):

@@ -144,7 +144,7 @@ class ModularNetworkRegressor(MultiOutputMixin, RegressorMixin, SupervisedModule
         -------
         self
         """
-        return self._stream(X, y, sample_weight)
+        return self._train(X, y, stream=True, sample_weight=sample_weight)
 
     def predict(self, X: Any) -> Array:
         """Mean of the predictions of the modules.

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils import gen_batches
 
 from modae.data.rows import Rows, centred_squares, mean_row, shares_of
 from modae.utils.arrays import Array, Indices
@@ -121,9 +122,7 @@ def column_moments(rows: Rows, weights: Array | None = None) -> tuple[Array, Arr
 
 
 def _blocks(rows: Rows) -> Iterator[tuple[slice, Array, np.ndarray]]:
-    height = max(1, NUMBERS_IN_BLOCK // rows.shape[1])
-    for start in range(0, rows.shape[0], height):
-        cut = slice(start, min(start + height, rows.shape[0]))
+    for cut in gen_batches(rows.shape[0], max(1, NUMBERS_IN_BLOCK // rows.shape[1])):
         block = rows[cut].toarray() if issparse(rows) else rows[cut]
         block = np.asarray(block, dtype=np.float64)
         yield cut, block, ~np.isnan(block)

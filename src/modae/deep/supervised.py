@@ -11,11 +11,10 @@ from torch.nn import Module
 from torch.optim import Optimizer
 
 from modae.data.rows import Rows
-from modae.data.validation import rows_of, weights_of
+from modae.data.validation import rows_of
 from modae.deep.base import DeepModules
 from modae.deep.model import Data
 from modae.deep.scaling import Scaling
-from modae.utils.arrays import Array
 
 
 @dataclass(eq=False, repr=False)
@@ -61,11 +60,7 @@ class SupervisedModules(DeepModules):
         -------
         self
         """
-        return self._train(X, y, None, sample_weight=sample_weight, eval_set=eval_set)
-
-    def _stream(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
-        start = vars(self).get("_fitted")
-        return self._train(X, y, start, classes, stream=True, sample_weight=sample_weight)
+        return self._train(X, y, sample_weight=sample_weight, eval_set=eval_set)
 
     def resume(self, X: Any, y: Any = None, sample_weight: Any = None, eval_set: Any = None) -> Self:
         """Go on with a training that was interrupted, or that is to be longer.
@@ -83,8 +78,7 @@ class SupervisedModules(DeepModules):
         -------
         self
         """
-        start = self._of_fit()
-        return self._train(X, y, start, sample_weight=sample_weight, eval_set=eval_set)
+        return self._train(X, y, self._of_fit(), sample_weight=sample_weight, eval_set=eval_set)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -110,16 +104,6 @@ class SupervisedModules(DeepModules):
             return scaling, None
         of_targets = Scaling.of_columns(targets, "y", self.normalize, data.weights)
         return scaling, replace(of_targets, missing=None, limit=None)
-
-    def _weights(self, targets: Any, sample_weight: Any, n_rows: int, stream: bool) -> Array | None:
-        weights = weights_of(sample_weight, n_rows)
-        if weights is None:
-            return None
-        if not weights.any():
-            raise ValueError(
-                "sample_weight must not be zero for all rows: there is nothing to learn from."
-            )
-        return weights / weights[weights > 0.0].mean()
 
     def _validation_data(self, eval_set: Any, targets: Any) -> Data | None:
         if eval_set is None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from modae.deep.loss import LossTerms, check_name
 from modae.deep.model import ORDER, SPLIT, Data, TrainedModel, TrainingState, to_arrays, to_tensors
@@ -30,7 +31,7 @@ GROWTH_LIMIT = 1e3
 #: Bytes, just below the largest that glibc's threshold follows, 32 MiB.
 LARGE_BLOCK = 31 << 20
 
-OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
+OPTIMIZERS: dict[str, type[Optimizer]] = {
     "adam": torch.optim.Adam,
     "adamw": torch.optim.AdamW,
     "sgd": torch.optim.SGD,
@@ -87,7 +88,7 @@ def train(
         chosen, judges = np.setdiff1d(chosen, model.held_out), data.some(model.held_out)
     validate = judges is not None
     batch_size = len(chosen) if options.batch_size == "all" else int(options.batch_size)
-    limit = None if options.max_gradient_norm is None else float(options.max_gradient_norm)
+    limit = options.max_gradient_norm
     # Freed at once: after that, glibc keeps what later steps free, instead of fetching pages for each.
     torch.empty(LARGE_BLOCK, dtype=torch.uint8)
     network = model.new_network(state.weights)
@@ -154,33 +155,23 @@ def _appended(state: TrainingState, record: dict[str, float]) -> dict[str, Array
 
 
 def train_epoch(
-    model: TrainedModel,
-    network: Any,
-    optimizer: torch.optim.Optimizer,
-    batches: Iterable[Any],
-    limit: float | None,
+    model: TrainedModel, network: Any, optimizer: Optimizer, batches: Iterable[Any], limit: float | None
 ) -> Array:
     """A step for each batch; the loss and its two terms, means over the rows."""
     sums, n_rows, epoch = np.zeros(3), 0, model.state.epoch + 1
-    for x, target, weight in batches:
-        terms = train_step(network, optimizer, model.objective, x, target, weight, limit)
+    for batch in batches:
+        terms = train_step(network, optimizer, model.objective, batch, limit)
         values = model.unit * np.array([term.item() for term in terms])
         check_finite(epoch, values)
-        sums, n_rows = sums + len(x) * values, n_rows + len(x)
+        sums, n_rows = sums + len(batch[0]) * values, n_rows + len(batch[0])
     return sums / n_rows
 
 
 def train_step(
-    network: Any,
-    optimizer: torch.optim.Optimizer,
-    objective: dict[str, Any],
-    x: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    limit: float | None = None,
+    network: Any, optimizer: Optimizer, objective: dict[str, Any], batch: Any, limit: float | None
 ) -> LossTerms:
     """One step of the optimiser, which may ask for the loss more than once; the terms it saw last."""
-    seen: list[LossTerms] = []
+    (x, target, weight), seen = batch, list[LossTerms]()
 
     def loss() -> Tensor:
         optimizer.zero_grad()
@@ -242,12 +233,12 @@ def diverged(epoch: int, terms: Sequence[float] | Array, what: str) -> DivergedE
     )
 
 
-def make_optimizer(options: Any, network: nn.Module, state: TrainingState) -> torch.optim.Optimizer:
+def make_optimizer(options: Any, network: nn.Module, state: TrainingState) -> Optimizer:
     """An optimiser with what it remembers; it is told only what differs from its defaults."""
     for name in ("learning_rate", "weight_decay"):
         check_non_negative(name, getattr(options, name))
     chosen, settings = options.optimizer, dict[str, Any](lr=float(options.learning_rate))
-    if not (isclass(chosen) and issubclass(chosen, torch.optim.Optimizer)):
+    if not (isclass(chosen) and issubclass(chosen, Optimizer)):
         check_name("optimizer", chosen, OPTIMIZERS, "a torch.optim.Optimizer class")
         chosen = OPTIMIZERS[chosen]
         if next(network.parameters()).device.type in ("cpu", "cuda"):
@@ -259,7 +250,7 @@ def make_optimizer(options: Any, network: nn.Module, state: TrainingState) -> to
                 f"{options.weight_decay!r}."
             )
         settings["weight_decay"] = float(options.weight_decay)
-    optimizer: torch.optim.Optimizer = chosen(network.parameters(), **settings)
+    optimizer: Optimizer = chosen(network.parameters(), **settings)
     if state.optimizer_name == type(optimizer).__name__:  # another one starts without memory
         memory = {int(place): to_tensors(values) for place, values in state.optimizer.items()}
         groups = optimizer.state_dict()["param_groups"]

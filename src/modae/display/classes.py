@@ -132,8 +132,7 @@ class ModuleDensityDisplay:
         self
         """
         shape = (len(self.components), len(self.modules))
-        size = (1.0 + 2.4 * shape[1], 0.4 + 1.9 * shape[0])
-        self.axes_ = style.axes_grid(ax, shape, size)
+        self.axes_ = style.axes_grid(ax, shape, (1.0 + 2.4 * shape[1], 0.4 + 1.9 * shape[0]))
         self.figure_ = self.axes_[0, 0].figure
         self.lines_: list[Any] = []
         colours = style.class_colours(len(self.classes))

@@ -245,8 +245,7 @@ def _estimate(samples: Sequence[Any], pick: Callable[[Array], Array]) -> Estimat
     spaces = {f"feature space {i}": sample for i, sample in enumerate(samples)}
     whole, without = jackknifed_correlations(same_rows(spaces, minimum=3))
     values = pick(without).mean(axis=-1)
-    variance = (len(values) - 1) * values.var()
-    return Estimate(float(pick(whole).mean()), float(np.sqrt(variance)))
+    return Estimate(float(pick(whole).mean()), float(np.sqrt(len(values) - 1) * values.std()))
 
 
 def same_rows(spaces: Mapping[str, Any], *, minimum: int) -> list[Array]:

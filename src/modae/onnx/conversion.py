@@ -80,8 +80,9 @@ def convert(
     kind = type(estimator)
     if kind is Pipeline:
         answer: Answer = x
-        steps = [each for each in estimator.steps if each[1] not in (None, "passthrough")]
-        for name, step in steps:
+        for name, step in estimator.steps:
+            if step in (None, "passthrough"):
+                continue
             here = _inside(place, f"step {name!r} ({type(unwrap(step)).__name__})")
             if not isinstance(answer, Features):
                 raise refusal(
@@ -210,8 +211,7 @@ def _median(graph: Graph, values: Sequence[str]) -> str:
     """Median over members of their predictions (n, n_targets)."""
     together = graph.add("Concat", *(graph.add("Unsqueeze", each, [2]) for each in values), axis=2)
     ranked = graph.add_several("TopK", together, [len(values)], n_outputs=2, axis=2)[0]
-    middle = [(len(values) - 1) // 2, len(values) // 2]
-    pair = graph.add("Gather", ranked, middle, axis=2)
+    pair = graph.add("Gather", ranked, [(len(values) - 1) // 2, len(values) // 2], axis=2)
     return graph.add("ReduceMean", pair, [2], keepdims=0)
 
 

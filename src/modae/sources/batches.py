@@ -101,8 +101,8 @@ class Batches:
         name = getattr(self, role)
         if name is None:
             raise ValueError(f"the batches have no {role}: name its column in open_batches({role}=...).")
-        only = ColumnSelection((), strings=self._columns.strings)
-        return self._with(replace(only, **{role: name}))
+        only: dict[str, Any] = {role: name, "strings": self._columns.strings}
+        return self._with(ColumnSelection((), **only))
 
     def without_weights(self) -> "Batches":
         """The same batches; the column of weights is not read, and still no feature."""

@@ -42,8 +42,7 @@ def with_dates_as_numbers(source: Source) -> Source:
         kinds |= dict.fromkeys(parts_of(name), "number") if name in dates else {name: kind}
 
     def read(start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
-        wanted = columns.names or []
-        used = dict.fromkeys(made[name] for name in wanted if name in made)
+        used = dict.fromkeys(made[name] for name in columns.names or () if name in made)
         features = tuple(name for name in columns.features or () if name not in made)
         target = None if columns.target in made else columns.target
         kept = tuple(name for name in columns.kept if name not in made)

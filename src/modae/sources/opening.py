@@ -108,20 +108,15 @@ def iterable_source(thing: Any) -> Source:
     return Source(kind, f"the {kind}", read, sample, n_rows)
 
 
-def ending_of(path: Path) -> str:
-    """How the name ends, in small letters; that of what was compressed, if it was."""
-    ending = path.suffix.lower()
-    inner = Path(path.stem).suffix.lower()
-    return inner if ending in COMPRESSIONS and inner in TEXTS[:-1] else ending
-
-
 def path_source(path: Path, origin: str | None = None, how: Reading = DEFAULT) -> Source:
     """A file, or a folder of files of one kind; ``origin`` is what messages call it."""
     if path.is_dir():
         return folder_source(path)
     if not path.exists():
         raise FileNotFoundError(f"source {path} does not exist.")
-    origin, ending = origin or str(path), ending_of(path)
+    origin, ending, inner = origin or str(path), path.suffix.lower(), Path(path.stem).suffix.lower()
+    if ending in COMPRESSIONS and inner in TEXTS[:-1]:  # of a compressed text, what is inside
+        ending = inner
     ending = ending if how.format is None else f".{how.format}"
     if ending not in ENDINGS:
         raise ValueError(f"source {path} must end in {', '.join(ENDINGS)} or be a folder of such files.")

@@ -93,11 +93,11 @@ class ColumnSelection:
             return
         if names is None:
             raise ValueError("the columns have no names, and those of the first rows have.")
-        here = set(names)  # there may be thousands
-        missing = [name for name in wanted if name not in here]
+        present = set(names)  # there may be thousands
+        missing = [name for name in wanted if name not in present]
         if missing:
             raise ValueError(f"there is no column {missing[0]!r}; the columns are {listed(names, 8)}.")
-        extra = [name for name in names if name not in (self.known or here)]
+        extra = [name for name in names if name not in (self.known or present)]
         if extra:
             raise ValueError(
                 f"column {extra[0]!r} is not in the first rows: name the features with columns=[...]."

@@ -101,8 +101,7 @@ def transform_stream(
             twice = sorted(set(names) & set(keep))
             if twice:
                 raise ValueError(f"keep: {twice[0]!r} is the name of an answer too; rename the column.")
-            columns = values.reshape(len(values), -1).T
-            named = dict(batch.kept) | dict(zip(names, columns, strict=True))
+            named = dict(batch.kept) | dict(zip(names, values.reshape(len(values), -1).T, strict=True))
             write(values if ending == ".npy" else named)
             n_rows += len(batch)
             advance(len(batch))
