@@ -11,7 +11,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.utils.validation import check_consistent_length, column_or_1d
@@ -25,6 +25,9 @@ from modae.utils.parallel import run_parallel
 
 #: Rows up to which an SVM is tuned, and columns times classes up to which trees are boosted: minutes.
 TUNED_ROWS, BOOSTED = 2_000, 1_000
+
+#: Of the kernel of an SVM: gamma in units of 1 / (columns * variance).
+WIDTHS = (0.3, 1.0, 3.0)
 
 
 def compare(
@@ -142,7 +145,7 @@ def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, A
     Parameters
     ----------
     X : array-like, sparse matrix or frame of shape (n_samples, n_features)
-        Only its size and kind matter: an SVM is for 2,000 rows at most, and gradient boosting for
+        Only its size, kind and scale matter: an SVM is for 2,000 rows at most, and gradient boosting for
         columns times classes up to 1,000, and not for sparse matrices.
     y : array-like of shape (n_samples,)
     classify : bool
@@ -175,10 +178,12 @@ def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, A
         models["gradient boosting"] = trees("HistGradientBoosting")
     scaler = StandardScaler(with_mean=not sparse)
     if n_rows <= TUNED_ROWS:
-        kernel = make_pipeline(scaler, SVC() if classify else SVR())
-        name = kernel.steps[-1][0]
-        widths = [width / n_features for width in (0.3, 1.0, 3.0)]
-        grid = {f"{name}__C": [1, 10, 100], f"{name}__gamma": widths}
+        kernel = Pipeline([("scale", scaler), ("svm", SVC() if classify else SVR())])
+        grid = [{"svm__C": [1, 10, 100], "svm__gamma": [width / n_features for width in WIDTHS]}]
+        if not sparse:  # pixels, for one, are better left as they are
+            unit = n_features * (float(np.var(np.asarray(X, dtype=np.float64))) or 1.0)
+            as_they_are = {"scale": ["passthrough"], "svm__gamma": [width / unit for width in WIDTHS]}
+            grid.append({**as_they_are, "svm__C": [10]})
         models["SVM"] = GridSearchCV(kernel, grid, cv=3)
     linear = LogisticRegression(max_iter=1000) if classify else Ridge()
     models["logistic regression" if classify else "ridge"] = make_pipeline(scaler, linear)
