@@ -10,6 +10,7 @@ import pyarrow.feather
 import pytest
 from scipy.sparse import csr_array, save_npz
 from sklearn.datasets import load_diabetes
+from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -226,7 +227,12 @@ def test_regression(desk, call):
     out = pd.read_csv("out.csv")
     assert list(out.columns) == ["predicted_progression", "spread"]
     error = np.sqrt(np.mean((out["predicted_progression"] - y.to_numpy()[200:]) ** 2))
-    assert json.loads(answer.out)["root_mean_square_error"] == pytest.approx(error)
+    told = json.loads(answer.out)
+    assert told["root_mean_square_error"] == pytest.approx(error)
+    assert told["r2"] == pytest.approx(r2_score(y[200:], out["predicted_progression"]))
+    answer = call("predict", "new.modae", "test.csv", "-o", "out.csv")
+    said = " ".join(answer.out.split())
+    assert f"off by {error:.4g} (root mean square, R2 {told['r2']:.3f}): the table has" in said
 
 
 @pytest.mark.parametrize(("scale", "scaled"), [("auto", True), ("standard", True), ("none", False)])

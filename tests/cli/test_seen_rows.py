@@ -107,6 +107,27 @@ def test_the_headline_of_a_report_is_the_error_on_new_rows_only(model, tables, r
         assert (number["value"] == f"{100 * error:.1f}%") is is_own
 
 
+def test_a_report_says_which_rows_are_new_and_each_number_once(model, tables, run_cli):
+    estimator = modae.load(model)
+    words = {
+        "new": "",
+        "train": ": it was fitted to them.",
+        "mixed": ": it was fitted to 30 of them (50.0%).",
+    }
+    for name, end in words.items():
+        out = tables / f"{name}.html"
+        frame = pd.read_csv(tables / f"{name}.csv")
+        frame["target"] = np.roll(frame["target"], 9)  # so that many are wrong
+        frame.to_csv(tables / "wrong.csv", index=False)
+        error = 1.0 - estimator.score(frame.drop(columns="target"), frame["target"])
+        said = " ".join(run_cli("report", model, tables / "wrong.csv", "-o", out).split())
+        own = f"wrong on {100 * error:.1f}% of these rows, which "
+        assert said.startswith(f"verdict This model is {own}are new to it. read") == (name == "new")
+        assert (f"The model itself is {own}says little{end}" in said) == (name != "new")
+        assert said.count(f"{100 * error:.1f}%") == 1
+        assert " if it was fitted" not in said
+
+
 def test_a_model_need_not_know_its_rows(tables, run_cli):
     out = tables / "forgets.modae"
     run_cli(

@@ -5,10 +5,12 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.decomposition import PCA
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, KFold, cross_val_predict, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from modae import ModularClassifier
@@ -73,6 +75,17 @@ def test_rivals_are_fitted_and_compared(classify):
     table = compare(models, X, target, cv=KFold(3, shuffle=True, random_state=0))
     assert set(table["name"]) == set(models)
     assert (table["error"] < 0.5).all()
+
+
+def test_differences_of_round_off_are_none():
+    turned = make_pipeline(PCA(4), Ridge())
+    table = compare({"here": Ridge(), "there": turned}, X, X[:, 0] + y)
+    assert np.ptp(table["error"]) < 1e-9
+    assert table["difference"].tolist() == [0.0, 0.0]
+    assert table["se_difference"].tolist() == [0.0, 0.0]
+    assert table.better_than("here") is None
+    assert table.better_than("there") is None
+    assert table.verdict("here").endswith("(equal).")
 
 
 def test_rivals_that_would_take_minutes_are_left_out():

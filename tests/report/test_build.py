@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -24,8 +24,10 @@ from modae import (
     LinearModularAutoencoder,
     ModularClassifier,
     ModularClassifierCV,
+    ModularRegressor,
     report,
 )
+from modae.ensembles.families import AllColumns
 from modae.utils.text import percent
 
 build = partial(report.build, rivals=False)  # they take longer than all the rest
@@ -348,4 +350,65 @@ def test_one_learner_on_all_columns_has_no_modules_to_show(wine):
     assert "n_modules" not in search.best_params_
     facts = build(model, X, y).facts
     assert "One LogisticRegression on all columns" in facts["summary"][0]
-    assert set(names_of(facts)) == SUPERVISED
+    assert set(names_of(facts)) == SUPERVISED - {"errors"}
+
+
+def said_by(facts):
+    """All words above the charts, and those of the sections."""
+    told = [*facts["summary"], *facts["live"], *facts["footer"]]
+    told += [text for number in facts["numbers"] for text in number.values()]
+    told += [section["text"] for section in facts["studies"][0]["sections"]]
+    return " ".join(told)
+
+
+@pytest.mark.parametrize("rows", ["training", "new"])
+@pytest.mark.parametrize("task", ["classes", "numbers"])
+def test_one_learner_is_no_ensemble_and_no_rival_of_itself(wine, section_of, monkeypatch, task, rows):
+    X, y = wine
+    model = ModularClassifier(AllColumns(), LogisticRegression())
+    if task == "numbers":
+        model, y = ModularRegressor(AllColumns(), Ridge()), X["alcohol"].to_numpy()
+    monkeypatch.setattr("modae.report.errors.rivals", few_rivals)
+    model = make_pipeline(StandardScaler(), model).fit(X, y)
+    facts = report.build(model, X, y, rows=rows).facts
+    said = said_by(facts)
+    assert not re.search("ensemble|member|vote|PCA|odules (vote|come)|module 0", said), said
+    (chart,) = section_of(facts, "rivals")["charts"]
+    assert not [name for name in chart["names"] if "member" in name]
+    assert "equal" in said  # the same learner is among the few rivals
+    assert not re.search(r"\de\W\d\d", said)
+    assert not {"errors", "columns"} & set(names_of(facts))
+    assert ("uncertain" in names_of(facts)) == (task == "classes")  # one member has no spread
+
+
+def few_rivals(X, y, *, classify, member):
+    own = LogisticRegression() if classify else Ridge()
+    return {"the same": own} if member is None else {"member on columns": member}
+
+
+def test_one_module_is_its_own_member(wine):
+    model = ModularClassifier(LinearModularAutoencoder(1, 3, random_state=0), random_state=0)
+    facts = build(model.fit(*wine), *wine).facts
+    assert len(facts["diversities"]) == 1
+    assert "member alone" not in said_by(facts)
+    assert facts["numbers"][0]["text"].startswith("One member on PCA(3)")
+    assert facts["numbers"][0]["text"].endswith("; equal.")
+
+
+@pytest.mark.parametrize(
+    ("rows", "end"),
+    [
+        (None, "says little if it was fitted to them."),
+        ("training", "says little: it was fitted to them."),
+        (0.5, "says little: it was fitted to 89 of them (50.0%)."),
+    ],
+)
+def test_what_is_known_of_the_rows_is_said(wine_model, wine, rows, end):
+    facts = build(wine_model, *wine, rows=rows, diversities=[0.0]).facts
+    assert facts["summary"][2].endswith(end)
+
+
+@pytest.mark.parametrize("rows", ["old", 1.5, 0.0, 3])
+def test_nonsense_about_the_rows_is_refused(wine_model, wine, rows):
+    with pytest.raises(ValueError, match="rows must be"):
+        build(wine_model, *wine, rows=rows)

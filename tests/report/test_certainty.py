@@ -10,7 +10,8 @@ from PIL import Image
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import root_mean_squared_error
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -18,7 +19,7 @@ from sklearn.svm import SVC
 
 from modae import LinearModularAutoencoder, ModularClassifier, ModularRegressor, report
 from modae.metrics import risk_coverage_curve
-from modae.utils.text import format_number, percent
+from modae.utils.text import fixed, format_number, percent
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)  # those of the report
 
@@ -110,6 +111,46 @@ def test_the_headline_is_the_error_on_new_rows_and_cross_validated_on_training_r
     assert first["value"] == percent(again)  # the folds are of nearly equal size
     assert first["value"] != percent(1.0 - model.score(train, y_train))
     assert "cross-validated" in first["label"]
+
+
+@pytest.mark.parametrize("task", ["classes", "numbers"])
+def test_the_verdict_on_new_rows_is_that_of_the_model_itself(halves, section_of, monkeypatch, task):
+    model, X, y = halves
+    y = np.roll(y, 5)  # many are wrong
+    others = {"linear": make_pipeline(StandardScaler(), LogisticRegression())}
+    if task == "numbers":
+        y = X["alcohol"].to_numpy()
+        model = ModularRegressor(LinearModularAutoencoder(3, 2, random_state=0)).fit(X[:40], y[:40])
+        others = {"linear": make_pipeline(StandardScaler(), Ridge())}
+    monkeypatch.setattr("modae.report.errors.rivals", lambda *data, **options: others)
+    facts = report.build(model, X, y, diversities=[], rows="new").facts
+    own, among = facts["numbers"][0]["value"], facts["numbers"][1]
+    if task == "classes":
+        assert own == percent(1.0 - model.score(X, y))
+        assert facts["verdict"] == f"This model is wrong on {own} of these rows, which are new to it."
+    else:
+        assert own == format_number(root_mean_squared_error(y, model.predict(X)), digits=3)
+        score = f"R2 {fixed(model.score(X, y))}"
+        assert facts["verdict"].startswith(f"This model is off by {own} (root mean square, {score}) on")
+        assert facts["numbers"][0]["label"].endswith(score)
+    assert facts["summary"][0] == facts["verdict"]
+    sentences = " ".join(facts["summary"])
+    assert sentences.count(own) == 1
+    assert among["value"] != own
+    assert among["value"] not in sentences  # it is that of other models
+    assert "The strongest of 1 other method, linear: " in among["text"]
+    found = section_of(facts, "rivals")
+    assert found["text"].startswith("These are cross-validated errors of models like this one")
+    assert "this model" not in found["charts"][0]["names"]
+
+
+def test_too_few_new_rows_to_cross_validate_have_an_error_too(halves):
+    model, X, y = halves
+    facts = facts_of(model, X[:4], y[:4], rows="new")
+    assert facts["verdict"].startswith(
+        f"This model is wrong on {percent(1.0 - model.score(X[:4], y[:4]))}"
+    )
+    assert "so nothing is cross-validated" in facts["summary"][3]
 
 
 def test_the_least_certain_rows_come_first_with_their_label_and_columns(halves, section_of):

@@ -19,10 +19,7 @@ from modae.ensembles.parts import take_apart
 from modae.files.api import describe, load
 from modae.files.objects import NOTES
 from modae.sources.source import ColumnSelection, Source
-from modae.utils.text import counted, listed, percent
-
-#: A part of the rows below this that the model was fitted to may be chance: equal rows, or equal hashes.
-MOSTLY_NEW = 0.01
+from modae.utils.text import counted, listed
 
 #: What to do with a checkpoint.
 GO_ON = "call modae.fit_stream with the same source and checkpoint, in Python."
@@ -196,9 +193,6 @@ def report_command(options: Any, talk: Talk) -> None:
         remedy = "fill it, or fit the model again with --impute"
         look = None if model.seen is None else model.seen.look_for
         found = TrainingData(table, columns, model.fills, advance, remedy, look)
-    is_new = model.seen is not None and model.seen.part < MOSTLY_NEW
-    if model.seen is not None and MOSTLY_NEW <= model.seen.part < 1.0 - MOSTLY_NEW:
-        notes.append(f"{percent(model.seen.part)} of the rows were in the training data.")
     X, y = model.framed(found.sample.rows), None
     if found.y is not None:
         y = found.y[found.sample.places]
@@ -215,7 +209,7 @@ def report_command(options: Any, talk: Talk) -> None:
             y,
             title=options.title or f"{Path(options.model).name} on {Path(table.origin).name}",
             image_shape=shape,
-            rows="new" if is_new else "training",
+            rows=None if model.seen is None else model.seen.kind,
             n_samples=options.rows,
             n_jobs=options.jobs,
             random_state=options.seed,
@@ -227,10 +221,12 @@ def report_command(options: Any, talk: Talk) -> None:
     talk.note(*notes)
     if facts["verdict"]:
         talk.headline("verdict", facts["verdict"])
-    for sentence in facts["summary"][3 if facts["verdict"] else 2 :]:
-        talk.say("found", sentence)
-    for number in facts["numbers"]:
-        talk.say("", f"{number['value']} {number['label']}. {number['text']}")
+    numbers = [f"{each['value']} {each['label']}. {each['text']}".strip() for each in facts["numbers"]]
+    said = [*facts["summary"][2:], *numbers]
+    if facts["verdict"]:  # it has said the first number
+        said = [*facts["summary"][3:], facts["numbers"][0]["text"], *numbers[1:]]
+    for place, sentence in enumerate(filter(None, said)):
+        talk.say("" if place else "found", sentence)
     text = f"{options.out} ({size(n_bytes)}): open it in a browser; it needs no network."
     told = {name: facts[name] for name in ("numbers", "summary", "verdict")}
     talk.say("written", text, output=options.out, bytes=n_bytes, **told)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from modae.cli.console import Talk, refuse_if
-from modae.cli.models import MOSTLY_NEW, ModelFile
+from modae.cli.models import ModelFile
 from modae.cli.tables import check_output, open_output, open_table, read_rows, reading_of
 from modae.cli.training_data import count_missing, missing_targets
 from modae.ensembles.outliers import ModularOutlierDetector
-from modae.utils.text import counted, percent
+from modae.ensembles.search import error_and_r2
+from modae.utils.text import counted, percent, r2_text
 
 #: Rows of a table that new ones are compared to: a nearest row is looked for among all of them.
 USUAL_ROWS = 20_000
@@ -158,9 +159,10 @@ def say_right(model: ModelFile, true: np.ndarray, told: np.ndarray, talk: Talk) 
         text = f"{percent(right)} of {len(true):,} rows are right: the table has {model.target!r} too"
         talk.say("accuracy", f"{text}{which_rows(model, talk)}.", accuracy=right)
     elif not isinstance(true[0], str):
-        error = float(np.sqrt(np.mean((true.astype(np.float64) - told) ** 2)))
-        text = f"off by {error:.4g} (root mean square): the table has {model.target!r} too"
-        talk.say("error", f"{text}{which_rows(model, talk)}.", root_mean_square_error=error)
+        error, score = error_and_r2(true, told)
+        text = f"off by {error:.4g} (root mean square{r2_text(score)})"
+        text += f": the table has {model.target!r} too{which_rows(model, talk)}."
+        talk.say("error", text, root_mean_square_error=error, r2=score)
 
 
 def which_rows(model: ModelFile, talk: Talk) -> str:
@@ -168,9 +170,9 @@ def which_rows(model: ModelFile, talk: Talk) -> str:
     if model.seen is None:
         return ""
     talk.data["training_rows"] = model.seen.part
-    if model.seen.part < MOSTLY_NEW:
+    if model.seen.kind == "new":
         return ", and these rows are new to the model"
-    if model.seen.part > 1.0 - MOSTLY_NEW:
+    if model.seen.kind == "training":
         return ". But the model was fitted to these rows: expect it to be worse on new ones"
     return f". But it was fitted to {percent(model.seen.part)} of these rows"
 

@@ -11,6 +11,9 @@ from scipy.sparse import issparse
 #: Rows that are remembered; of larger tables a part, the same part of every table.
 MOST_ROWS = 20_000
 
+#: A part of the rows below this that the model was fitted to may be chance: equal rows, or equal hashes.
+MOSTLY_NEW = 0.01
+
 #: Of a Bloom filter: then one row in 20,000 that is new is taken for an old one, in small tables fewer.
 BITS_FOR_ROW, FEWEST_BITS, N_HASHES = 24, 2**14, 8
 
@@ -43,6 +46,13 @@ class SeenRows:
     def part(self) -> float:
         """The part of the rows looked for that the model was fitted to."""
         return self.seen / self.looked if self.looked else 0.0
+
+    @property
+    def kind(self) -> str | float:
+        """What these rows are to the model: "new", "training", or the part that it was fitted to."""
+        if self.part < MOSTLY_NEW:
+            return "new"
+        return self.part if self.part <= 1.0 - MOSTLY_NEW else "training"
 
     def notes(self) -> dict[str, Any]:
         """For a model file."""

@@ -86,6 +86,12 @@ class Leaderboard(dict[str, np.ndarray]):
             for row in rows
         )
 
+    def apart(self, own: str) -> str:
+        """How far the model of this name is from the strongest of the others."""
+        place = max(list(self["name"]).index(own), 1)
+        same = self["difference"][place] == self["se_difference"][place] == 0.0
+        return "equal" if same else f"{self._gap(place)} apart"
+
     def better_than(self, own: str) -> str | None:
         """The best model, if it is clearly better than the one of this name."""
         place = list(self["name"]).index(own)
@@ -104,7 +110,7 @@ class Leaderboard(dict[str, np.ndarray]):
         if place == 0 and self.better_than(names[1]):
             return f"Worth using, the best of {len(names)} methods: {both} (worse by {gap})."
         rest = counted(len(names) - 1, "other method")
-        return f"About as good as the strongest of {rest}: {both} ({gap} apart)."
+        return f"About as good as the strongest of {rest}: {both} ({self.apart(own)})."
 
     def sentences(self, chosen: dict[str, Any]) -> str:
         """What was chosen, and whether modules are better than the same learner on X itself."""

@@ -293,6 +293,20 @@ def error_of(losses: Array, y: np.ndarray, weights: Array | None = None, *, clas
     return mean / (float(np.average(spread, weights=weights)) or 1.0)
 
 
+def error_and_r2(true: Any, told: Any) -> tuple[float, float | None]:
+    """Root mean square error of numbers, and R2 if the true ones differ.
+
+    Examples
+    --------
+    >>> from modae.ensembles.search import error_and_r2
+    >>> error_and_r2([1.0, 3.0], [1.0, 2.0])
+    (0.7071067811865476, 0.5)
+    """
+    values = np.asarray(true, dtype=np.float64)
+    loss, spread = float(np.mean((values - told) ** 2)), float(np.var(values))
+    return loss**0.5, 1.0 - loss / spread if spread else None
+
+
 def paired_difference(one: Array, other: Array, weights: Array | None = None) -> tuple[float, float]:
     """Mean difference of losses on the same rows, and its standard error; a weight of 2 is two rows."""
     weights = np.ones(len(one)) if weights is None else weights

@@ -29,6 +29,9 @@ TUNED_ROWS, BOOSTED = 2_000, 1_000
 #: Of the kernel of an SVM: gamma in units of 1 / (columns * variance).
 WIDTHS = (0.3, 1.0, 3.0)
 
+#: Differences of errors below it are none: models that are the same add up numbers in another order.
+ROUND_OFF = 1e-9
+
 
 def compare(
     models: Mapping[str, Any],
@@ -116,7 +119,8 @@ def compare(
     units = [error_of(np.ones(len(test)), y[test], classify=classify) for _, test in folds]
     losses *= np.repeat(np.divide(units, sizes), sizes) * sum(sizes) / len(folds)
     best = losses[errors.mean(axis=1).argmin()]
-    difference, its_error = np.transpose([paired_difference(each, best) for each in losses])
+    apart = np.array([paired_difference(each, best) for each in losses])
+    difference, its_error = np.where(np.abs(apart) < ROUND_OFF, 0.0, apart).T
     by_rows = [paired_difference(each, 0.0 * each)[1] for each in losses]
     by_folds = errors.std(axis=1) / np.sqrt(max(len(folds) - 1, 1))
     columns = {

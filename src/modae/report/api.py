@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from modae.ensembles.families import AllColumns
 from modae.metrics import redundancy
+from modae.metrics.comparison import ROUND_OFF
 from modae.report.certainty import Answers, least_certain_section, trust_section
 from modae.report.charts import Section, words
 from modae.report.errors import (
@@ -38,7 +38,7 @@ from modae.report.features import (
 from modae.report.page import render
 from modae.report.subject import Subject
 from modae.utils.atomic import atomic_write
-from modae.utils.parameters import check_choice, check_count, check_flag
+from modae.utils.parameters import check_choice, check_count, check_flag, check_fraction
 from modae.utils.text import bounded_loss, counted, format_number, percent
 
 
@@ -94,7 +94,7 @@ def build(
     title: str | None = None,
     diversities: Sequence[float] | None = None,
     image_shape: tuple[int, int] | str | None = "auto",
-    rows: str = "training",
+    rows: str | float | None = None,
     n_samples: int = 3000,
     rivals: bool = True,
     n_jobs: int | None = None,
@@ -128,8 +128,10 @@ def build(
     image_shape : (int, int), None or "auto", default="auto"
         Height and width, if a row is an image; None if not. "auto" looks whether rows are square and
         neighbouring pixels alike.
-    rows : {"training", "new"}, default="training"
-        Whether the model was fitted to X, or to some of it; if not, its own error on X counts.
+    rows : {"training", "new"}, float or None, default=None
+        What is known of X: the model was fitted to it; or it was not, and its own error on X counts; or
+        it was fitted to this part of X, between 0 and 1. None if nothing is known: then errors are those
+        of cross-validation, as for training rows.
     n_samples : int, default=3000
         Most rows to look at, drawn at random. Time grows with it.
     rivals : bool, default=True
@@ -155,40 +157,48 @@ def build(
     >>> vote = modae.ModularClassifier(model, random_state=0).fit(X, y)
     >>> report = modae.report.build(vote, X, y, diversities=[0.0, 0.4], rivals=False)
     >>> report.facts["live"][2]
-    'Diversity 0.8 (this model): ensemble error 4.3%, one member 26.9%.'
+    'Diversity 0.8 (this model): cross-validated error 4.3%, one member 26.9%.'
     """
     from modae import __version__
 
     check_count("n_samples", n_samples, minimum=3)
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a string or None, got {title!r}.")
-    check_choice("rows", rows, ("training", "new"))
+    if isinstance(rows, float):
+        check_fraction("rows", rows)
+    else:
+        check_choice("rows", rows, ("training", "new", None))
     subject = Subject(
         model, X, y, diversities=diversities, n_samples=int(n_samples), random_state=random_state
     )
     shape = resolved_shape(image_shape, subject)
     check_flag("rivals", rivals)
-    ensemble, own = subject.parts.ensemble, None
-    if rows == "new" and ensemble is not None:
-        own = Answers.of(ensemble, subject.rows, ensemble.predict(subject.rows))
+    ensemble, own, is_new = subject.parts.ensemble, None, rows == "new"
+    if is_new and ensemble is not None:
+        own = Answers.of(ensemble, subject.rows, subject.predicted)
     trials = run_trials(subject, n_jobs, random_state, own)
     found, verdict = sections(subject, trials, shape, n_jobs, own), ""
     if trials is not None and rivals:
-        beside, verdict = rivals_section(subject, n_jobs, random_state)
-        found.insert(1, beside)
+        beside, verdict = rivals_section(subject, n_jobs, random_state, is_new)
+        found.insert(int(found[0]["id"] == "errors"), beside)
+        if not (trials.classify or is_new):
+            verdict += f" Off by {trials.texts_at(subject.start)[0]} (root mean square)."
+    numbers = summary_numbers(subject, trials, is_new, verdict)
+    if is_new and ensemble is not None and subject.labels is not None:
+        verdict = words()["own"]["new"].format(own=own_words(subject))
     task = {"features": "features without labels"}.get(subject.parts.task, subject.parts.task)
     shown = "modules" if len(subject.diversities) == 1 else "path"
-    notes = ["made", shown] if trials is None else ["made", "errors", shown]
+    notes = ["made", *["errors"] * (trials is not None), *[shown] * (not subject.is_one_learner)]
     return Report(
         {
             "title": "Report on a modular model" if title is None else title,
             "subtitle": f"{task.capitalize()}, {subject.n_rows:,} rows",
             "verdict": verdict,
-            "summary": [*filter(None, [verdict]), *summary_text(subject, trials, rows == "new")],
-            "numbers": summary_numbers(subject, trials, rows == "new"),
+            "summary": [*filter(None, [verdict]), *summary_text(subject, trials, rows)],
+            "numbers": numbers,
             "diversities": subject.diversities,
             "start": subject.start,
-            "live": live_text(subject, trials, words()["live"][rows]),
+            "live": live_text(subject, trials, words()["live"]["new" if is_new else "training"]),
             "overview": [],
             "studies": [{"name": "", "text": "", "sections": found}],
             "footer": [words()["footer"][name].format(version=__version__) for name in notes],
@@ -214,12 +224,12 @@ def sections(
         found += [error_section(subject, trials), prediction_section(trials, whose)]
         if trials.classify and answers is not None:
             found.append(trust_section(answers, trials.labels, whose))
-    if answers is not None:
+    if answers is not None and (subject.n_modules > 1 or subject.parts.task == "classification"):
         found.append(least_certain_section(subject, answers, shape, whose))
     found += [
         allocation_section(subject),
         reconstruction_section(subject, shape),
-        None if isinstance(subject.parts.extractor, AllColumns) else explained_section(subject, shape),
+        None if subject.is_one_learner else explained_section(subject, shape),
         likeness_section(subject, n_jobs),
         density_section(subject),
         loss_section(subject),
@@ -227,7 +237,12 @@ def sections(
     return [each for each in found if each is not None]
 
 
-def summary_text(subject: Subject, trials: PathErrors | None, is_new: bool = False) -> list[str]:
+def own_words(subject: Subject) -> str:
+    """How good the model itself is on these rows."""
+    return words()["own"][subject.parts.task].format(**subject.own_error)
+
+
+def summary_text(subject: Subject, trials: PathErrors | None, rows: str | float | None) -> list[str]:
     """Sentences on the model, the data, and what came out."""
     extractor, ensemble = subject.parts.extractor, subject.parts.ensemble
     classify = subject.parts.task == "classification"
@@ -239,7 +254,7 @@ def summary_text(subject: Subject, trials: PathErrors | None, is_new: bool = Fal
         members = " or ".join(sorted({type(member).__name__ for member in ensemble.estimators_}))
         end = "they vote" if classify else "the mean of their predictions is the answer"
         model += f" A {members} is trained on the features of each module, and {end}."
-        if isinstance(extractor, AllColumns):
+        if subject.is_one_learner:
             model = f"One {members} on all columns: no modules."
     data = f"Data: {counted(subject.n_rows, 'row')} with {counted(len(subject.names), 'column')}"
     if classify and subject.classes is not None:
@@ -250,28 +265,38 @@ def summary_text(subject: Subject, trials: PathErrors | None, is_new: bool = Fal
     if ensemble is None:
         return sentences
     if trials is None:
-        return [*sentences, f"{why_no_trials(subject)}, so this page says nothing about errors."]
-    both, alone = trials.texts_at(subject.start)
-    errors = {"both": both, "alone": alone, "itself": trials.text(trials.error_of_model)}
-    said = words()["vote" if classify else "mean"]["new" if is_new else "training"]
-    return [*sentences, said.format(**errors)]
+        judged = rows == "new" and subject.labels is not None
+        so = "nothing is cross-validated" if judged else "this page says nothing about errors"
+        return [*sentences, f"{why_no_trials(subject)}, so {so}."]
+    if rows == "new":
+        return sentences
+    why = words()["why"]["some" if isinstance(rows, float) else rows or "unknown"]
+    if isinstance(rows, float):
+        why = why.format(count=f"{round(rows * subject.n_rows):,}", share=percent(rows))
+    return [*sentences, words()["own"]["cross_validated"].format(own=own_words(subject), why=why)]
 
 
 def summary_numbers(
-    subject: Subject, trials: PathErrors | None, is_new: bool = False
+    subject: Subject, trials: PathErrors | None, is_new: bool, beside: str
 ) -> list[dict[str, str]]:
-    """Three numbers: errors against the baselines, or what modules keep and share; the certificate."""
+    """Errors against the baselines, or what modules keep and share; the certificate.
+
+    On new rows that of the model itself is the first; ``beside`` then says what others are like.
+    """
     extractor, numbers = subject.parts.extractor, []
-    if trials is not None and is_new:
-        label, text = "error of this model on these new rows", "It was not fitted to them."
-        numbers.append((trials.text(trials.error_of_model), label, text))
+    kind = "root mean square error" if subject.parts.task == "regression" else "error"
+    if is_new and subject.parts.ensemble is not None and subject.labels is not None:
+        label = f"{kind} of this model on these new rows{subject.own_error['score']}"
+        numbers.append((subject.own_error["error"], label, ""))
     if trials is not None:
         own = trials.ensemble[subject.start]
-        label = f"cross-validated {'error' if trials.classify else 'root mean square error'}"
+        label = f"cross-validated {kind}{trials.score_at(subject.start)}"
         means = {name: trials.text(each.mean()) for name, each in trials.baselines.items()}
         gains = {name: _gain(each - own, trials) for name, each in trials.baselines.items()}
         against = [f"One {name}: {means[name]}; {gains[name]}." for name in means if name != BAGGING]
-        against[:0] = ["Of models like this one, fitted to parts of these rows."] * is_new
+        alone = [f"One member alone: {trials.texts_at(subject.start)[1]}."] * (subject.n_modules > 1)
+        whose = ["Of models like this one, fitted to parts of these rows.", beside] if is_new else []
+        against = [*filter(None, whose), *alone, *against]
         numbers.append((trials.text(own.mean()), label, " ".join(against)))
         if BAGGING in means:
             text = f"As many modules, each a PCA of a random draw of the rows: {gains[BAGGING]}."
@@ -300,15 +325,15 @@ def summary_numbers(
 def _gain(values: Any, trials: PathErrors) -> str:
     """How much better the ensemble is, with a paired standard error over the folds."""
     mean, error = mean_and_error(values)
-    if mean == 0.0:
-        return "no difference"
+    if abs(mean) <= ROUND_OFF * (1.0 if trials.classify else float(np.ptp(trials.labels))):
+        return "equal"
     size, spread = trials.text(abs(mean)), trials.text(error)
     if trials.classify:
         size, spread = f"{size.removesuffix('%')} points", spread.removesuffix("%")
     better = "better" if mean > 0 else "worse"
     if abs(mean) <= 2.0 * error:
         return f"no clear difference ({size} {better} ± {spread})"
-    return f"this model is {size} {better} (± {spread})"
+    return f"the ensemble is {size} {better} (± {spread})"
 
 
 def live_text(subject: Subject, trials: PathErrors | None, start: str) -> list[str]:
@@ -316,10 +341,13 @@ def live_text(subject: Subject, trials: PathErrors | None, start: str) -> list[s
     sentences = []
     for place, (diversity, model) in enumerate(zip(subject.diversities, subject.models, strict=True)):
         own = f" ({start})" if place == subject.start and len(subject.diversities) > 1 else ""
-        text = f"Diversity {diversity:g}{own}" if hasattr(model, "diversity_") else "This model"
+        has_path = hasattr(model, "diversity_") and subject.n_modules > 1
+        text = f"Diversity {diversity:g}{own}" if has_path else "This model"
         if trials is not None:
             both, alone = trials.texts_at(place)
-            text += f": ensemble error {both}, one member {alone}."
+            text = text if has_path else "Models like this one"
+            text += f": cross-validated error {both}"
+            text += f", one member {alone}." if subject.n_modules > 1 else "."
         elif hasattr(model, "explained_variance_ratio_of_mean_"):
             kept = percent(model.explained_variance_ratio_of_mean_)
             text += f": all modules keep {kept} of the variance."

@@ -24,11 +24,11 @@ from modae.ensembles.composition import SIZES
 from modae.linear.bagging import BaggingAutoencoder
 from modae.metrics.comparison import compare, rivals
 from modae.report.certainty import Answers
-from modae.report.charts import Section, bars, chart, curves, matrix, worded
+from modae.report.charts import Section, bars, chart, curves, matrix, worded, words
 from modae.report.subject import Subject, most_frequent
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
-from modae.utils.text import counted, format_number, percent
+from modae.utils.text import counted, format_number, percent, r2_text
 
 MOST_FOLDS = 5
 
@@ -42,7 +42,7 @@ MOST_POINTS = 400
 BAGGING = "Bagging Autoencoders"
 
 #: The model among others.
-THIS = "this model"
+THIS, LIKE_THIS = "this model", "models like this one"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +59,8 @@ class PathErrors:
     labels : ndarray of shape (n_rows,)
     classify : bool
         Errors are shares of wrong rows; else roots of mean squares, in the unit of the target.
-    error_of_model : float
-        Of the fitted model itself on all these rows, which it may have been fitted to, if measured.
+    spread : ndarray of shape (n_folds,), or 1
+        Variance of the labels of a regressor in each fold.
     frozen : bool
         Whether the modules were used as they are, and not fitted again.
     answers : Answers or None
@@ -73,7 +73,7 @@ class PathErrors:
     predictions: np.ndarray
     labels: np.ndarray
     classify: bool
-    error_of_model: float = np.nan
+    spread: Array | float = 1.0
     frozen: bool = False
     answers: Answers | None = None
 
@@ -84,6 +84,10 @@ class PathErrors:
     def texts_at(self, place: int) -> tuple[str, str]:
         """Errors of the ensemble and of one member at one diversity."""
         return self.text(self.ensemble[place].mean()), self.text(self.individual[place].mean())
+
+    def score_at(self, place: int) -> str:
+        """R2 of a regressor at one diversity, the mean over the folds."""
+        return "" if self.classify else r2_text(1.0 - np.mean(self.ensemble[place] ** 2 / self.spread))
 
 
 def mean_and_error(values: Array) -> tuple[Any, Any]:
@@ -150,15 +154,14 @@ def run_trials(
     told, both, others, answers = (list(each) for each in zip(*found, strict=True))
     order = np.argsort(np.concatenate([test for _, test in folds]))
     by_fold = np.stack(both, axis=-1)
-    itself = parts.ensemble.predict(subject.rows) if own is None else own.predicted
     return PathErrors(
         ensemble=by_fold[:, 0],
         individual=by_fold[:, 1:].mean(axis=1),
         baselines=dict(zip(baselines, np.transpose(others), strict=True)),
-        predictions=np.concatenate(told, axis=1)[:, order] if own is None else itself[None],
+        predictions=np.concatenate(told, axis=1)[:, order] if own is None else own.predicted[None],
         labels=labels,
         classify=classify,
-        error_of_model=float(errors(itself, labels)),
+        spread=1.0 if classify else np.array([np.var(labels[test]) or 1.0 for _, test in folds]),
         frozen=isinstance(extractor, FrozenEstimator),
         answers=Answers.joined(answers, order) if own is None else own,
     )
@@ -196,7 +199,12 @@ def _unfitted(parts: Any) -> tuple[Any, Any, Any]:
 
 
 def _baselines(subject: Subject, ensemble: Any, n_fitted: int) -> dict[str, Any]:
-    """One PCA as wide as one module, one as wide as all together, as far as that goes, and Bagging."""
+    """One PCA as wide as one module, one as wide as all together, as far as that goes, and Bagging.
+
+    One learner on all columns has none: all these would be itself, or have fewer columns.
+    """
+    if subject.is_one_learner:
+        return {}
     n_modules, width = subject.n_modules, subject.n_components
     most = min(n_fitted - 1, subject.rows.shape[1] - issparse(subject.rows))
     member = clone(subject.parts.ensemble.estimators_[0])
@@ -210,8 +218,10 @@ def _baselines(subject: Subject, ensemble: Any, n_fitted: int) -> dict[str, Any]
     return models
 
 
-def error_section(subject: Subject, trials: PathErrors) -> Section:
+def error_section(subject: Subject, trials: PathErrors) -> Section | None:
     """Error of the ensemble, its members and the baselines: against diversity if there is a path."""
+    if subject.is_one_learner:
+        return None
     what = "share of wrong predictions" if trials.classify else "root mean square error"
     look: dict[str, Any] = {"y_label": what, "unit": "%" if trials.classify else ""}
     said: dict[str, Any] = {"folds": trials.ensemble.shape[1], "also": ["frozen"] * trials.frozen}
@@ -233,29 +243,44 @@ def error_section(subject: Subject, trials: PathErrors) -> Section:
         drawn = curves("Cross-validated error", lines, levels, summary=summary, **look)
         return worded("errors", [drawn], together="vote" if trials.classify else "mean", **said)
     means = {"the ensemble": ensemble[0][0], "one member": individual[0][0]}
+    if subject.n_modules == 1:
+        means = {THIS: means["one member"]}
     means |= {name: mean for name, (mean, _) in levels.items()}
     summary = [", ".join(f"{name} {trials.text(mean)}" for name, mean in means.items())]
     columns = bars("Cross-validated error", list(means), [list(means.values())], summary=summary, **look)
     return worded("errors_of_one", [columns], **said)
 
 
-def rivals_section(subject: Subject, n_jobs: int | None, seed: int) -> tuple[Section, str]:
-    """The model beside other methods, which are trained on the same folds; and a verdict."""
+def rivals_section(
+    subject: Subject, n_jobs: int | None, seed: int, is_new: bool = False
+) -> tuple[Section, str]:
+    """The model beside other methods, which are trained on the same folds; and a verdict.
+
+    For new rows, whose verdict is the error of the model itself, the strongest of the others instead.
+    """
     front, extractor, ensemble = _unfitted(subject.parts)
     classify = subject.parts.task == "classification"
-    models = {THIS: make_pipeline(front, ensemble.set_params(extractor=extractor))}
-    member = clone(subject.parts.ensemble.estimators_[0])
+    own = LIKE_THIS if is_new else THIS
+    models = {own: make_pipeline(front, ensemble.set_params(extractor=extractor))}
+    member = None if subject.is_one_learner else clone(subject.parts.ensemble.estimators_[0])
     for name, model in rivals(subject.rows, subject.labels, classify=classify, member=member).items():
         models[name] = make_pipeline(clone(front), model)
     folds = _folds(subject.labels, classify, seed)
     with catch_warnings(action="ignore"):  # rare classes in the folds of a search, and the like
         table = compare(models, subject.raw, subject.labels, cv=folds, n_jobs=n_jobs)
-    names, verdict = list(table["name"]), table.verdict(THIS)
+    names, verdict = list(table["name"]), table.verdict(own)
     what, unit, column = ("share of wrong answers", "%", "error") if classify else ("R²", "", "score")
     times = ", ".join(f"{n} {t:.1f} s" for n, t in zip(names, table["fit_time"], strict=True))
     look = {"y_label": what, "unit": unit, "summary": f"Time of one fit: {times}.", "fixed": True}
     drawn = bars("Each method, cross-validated", names, [table[column]], **look)
-    return worded("rivals", [drawn], verdict=verdict), verdict
+    whose = words()["rivals"]["new"] if is_new else ""
+    found = worded("rivals", [drawn], verdict=verdict, whose=whose)
+    if not is_new:
+        return found, verdict
+    other = int(names[0] == own)
+    level = f"{'' if classify else 'R2 '}{table.text('error', other)} ({table.apart(own)})"
+    rest = counted(len(names) - 1, "other method")
+    return found, f"The strongest of {rest}, {names[other]}: {level}."
 
 
 def prediction_section(trials: PathErrors, whose: str) -> Section:

@@ -269,6 +269,7 @@ def density_section(subject: Subject) -> Section | None:
     ]
     shown = _separating_feature(stacks[subject.start], labels)
     names = [f"{name}, feature {shown}" for name in module_names(len(stacks[0]))]
+    names = [subject.names[shown]] if subject.is_one_learner else names
     panels: list[dict[str, Any]] = [{"title": name, "grid": [], "curves": []} for name in names]
     summary = []
     for diversity, stack in zip(subject.diversities, stacks, strict=True):
@@ -283,12 +284,14 @@ def density_section(subject: Subject) -> Section | None:
             np.fill_diagonal(overlap, np.inf)
             one, other = np.unravel_index(int(np.argmin(overlap)), overlap.shape)
             pairs.append(f"{panel['title']}: {classes[one]} and {classes[other]}")
-        summary.append(f"Best separated at diversity {diversity:g}: {'; '.join(pairs)}")
+        at = f" at diversity {diversity:g}" if len(stacks) > 1 else ""
+        summary.append(f"Best separated{at}: {'; '.join(pairs)}")
     content = {"x_label": "value of the feature", "panels": panels, "summary": summary}
     content["classes"] = [str(label) for label in classes]
     densities = chart("densities", "Density of each class", **content)
     also = ["some"] * (len(classes) < len(subject.classes))
-    return worded("densities", [densities], also, shown=len(classes), all=len(subject.classes))
+    name = "densities_of_one" if subject.is_one_learner else "densities"
+    return worded(name, [densities], also, shown=len(classes), all=len(subject.classes))
 
 
 def _separating_feature(features: list[Array], labels: np.ndarray) -> int:

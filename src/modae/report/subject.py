@@ -13,10 +13,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
 from modae.data.validation import require_in_memory, take_rows
+from modae.ensembles.families import AllColumns
 from modae.ensembles.members import module_features
 from modae.ensembles.parts import ModelParts, take_apart
+from modae.ensembles.search import error_and_r2
 from modae.ensembles.votes import stratified
 from modae.utils.arrays import Array
+from modae.utils.text import format_number, percent, r2_text
 
 #: In a dense copy of some rows.
 MOST_NUMBERS = 4_000_000
@@ -89,7 +92,7 @@ class Subject:
         features = module_features(extractor, take_rows(self.rows, [0]))
         self.n_modules, self.n_components = len(features), max(each.shape[1] for each in features)
         self.diversities = [own]
-        if hasattr(extractor, "path"):
+        if hasattr(extractor, "path") and self.n_modules > 1:
             asked = DIVERSITIES if diversities is None else diversities
             if isinstance(asked, str) or not isinstance(asked, Iterable):
                 raise ValueError(f"diversities must be a sequence of numbers, got {diversities!r}.")
@@ -98,6 +101,24 @@ class Subject:
         self.models = [
             extractor if value == own else extractor.with_diversity(value) for value in self.diversities
         ]
+
+    @property
+    def is_one_learner(self) -> bool:
+        """Whether the model is one learner on all columns, without modules."""
+        return isinstance(self.parts.extractor, AllColumns)
+
+    @cached_property
+    def predicted(self) -> np.ndarray:
+        """What the model itself says of the rows."""
+        return np.asarray(self.parts.ensemble.predict(self.rows))
+
+    @cached_property
+    def own_error(self) -> dict[str, str]:
+        """The error of the model itself on these rows, as people read it; of a regressor R2 too."""
+        if self.parts.task == "classification":
+            return {"error": percent(np.mean(self.predicted != self.labels)), "score": ""}
+        error, score = error_and_r2(self.labels, self.predicted)
+        return {"error": format_number(error, digits=3), "score": r2_text(score)}
 
     @cached_property
     def classes(self) -> np.ndarray | None:

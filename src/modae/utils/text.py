@@ -84,6 +84,11 @@ def _rounded(number: Decimal, places: int) -> Decimal:
     return number.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
 
 
+def r2_text(score: float | None) -> str:
+    """R2 behind another number, if there is one."""
+    return "" if score is None else f", R2 {fixed(score)}"
+
+
 def listed(names: Iterable[object], most: int = 5) -> str:
     """The first few names, and how many more there are.
 
