@@ -184,7 +184,10 @@ def lock_of_the_workers():
 def lock_of_networks():
     from modae.deep.model import _ONE_AT_A_TIME
 
-    return _ONE_AT_A_TIME, partial(modae.deep.ModularAutoencoder(2, 2, max_epochs=1).fit, ROWS)
+    return (
+        _ONE_AT_A_TIME,
+        _ONE_AT_A_TIME.acquire,
+    )  # no training: OpenMP does not survive a fork
 
 
 @pytest.mark.parametrize(
