@@ -164,11 +164,6 @@ def held_by_another_thread(lock):
         thread.join()
 
 
-def lock_of_a_model():
-    model = extractor().partial_fit(ROWS)  # lazy: the first to look at it solves it
-    return model._model._lock, partial(model.transform, ROWS)
-
-
 def lock_of_partial_fit():
     from modae.linear.autoencoder import _JOINING
 
@@ -190,9 +185,7 @@ def lock_of_networks():
     )  # no training: OpenMP does not survive a fork
 
 
-@pytest.mark.parametrize(
-    "kind", [lock_of_a_model, lock_of_partial_fit, lock_of_the_workers, lock_of_networks]
-)
+@pytest.mark.parametrize("kind", [lock_of_partial_fit, lock_of_the_workers, lock_of_networks])
 def test_a_child_does_not_wait_for_a_lock_that_was_held_at_the_fork(kind):
     lock, use = kind()
     with held_by_another_thread(lock):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import call
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from modae.ensembles.composition import SIZES
 from modae.ensembles.families import AllColumns, make_scaler
 from modae.ensembles.members import module_features, seeds_for, two_generators
 from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.linear.model import LinearModel, Settings, solutions_for
+from modae.linear.model import Settings, solutions_for
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
 
@@ -173,10 +174,10 @@ class FoldsInMemory:
             mean, axes = spectrum.mean.astype(summary.dtype), spectrum.axes.T
             scores = centred_product(train, mean, axes), centred_product(test, mean, axes)
             data = data._replace(scores=scores)
-            model = LinearModel(replace(now, n_components=width), None, spectrum, summary.dtype)
+            solved = partial(solutions_for, replace(now, n_components=width), spectrum, summary.dtype)
 
             def make(sizes: list[Sizes]) -> list[Any]:
-                return [FixedModules(each.encoders) for each in solutions_for(model, sizes)]
+                return [FixedModules(each.encoders) for each in solved(sizes)]
 
         else:
             extractor, trains = self.extractor, trains_each(self.extractor)

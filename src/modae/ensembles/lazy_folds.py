@@ -175,12 +175,14 @@ class LazyFolds:
         basis: Array | None,
     ) -> FoldModules:
         """Modules of a fold as products with what is kept of the rows."""
-        mean, axes = how.mean, model.spectrum.axes * how.factors
+        spectrum = model.spectrum
+        solved = partial(solutions_for, model.settings, spectrum, model.dtype)
+        mean, axes = how.mean, spectrum.axes * how.factors
         if centre is not None and basis is not None:
             mean, axes = (mean - centre) @ basis.T, axes @ basis.T
 
         def make(sizes: list[Sizes]) -> list[Any]:
-            encoders = [each.encoders for each in solutions_for(model, sizes)]
+            encoders = [each.encoders for each in solved(sizes)]
             return [FixedModules(each @ axes[: each.shape[2]], mean) for each in encoders]
 
         columns: Any = AllColumns().fit(self._lazy.columns())

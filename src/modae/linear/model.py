@@ -24,7 +24,6 @@ from modae.data.rows import HOST, Rows, centred_product, centred_squares, place_
 from modae.data.spectrum import Spectrum
 from modae.data.summary import DataSummary
 from modae.utils.arrays import Array, Precision
-from modae.utils.parallel import lock_for_forks
 from modae.utils.parameters import check_count, check_diversity, check_non_negative
 
 #: Name of a solver -> ``solve(problem, rng, *, tol, max_iter)``, which returns a Solution.
@@ -136,7 +135,8 @@ class LinearModel:
     """Settings and a summary of the data, and everything that follows from the two.
 
     It is solved when it is first read, and never changes for its readers: more data, or other settings,
-    make a new one, which an estimator swaps in by one assignment.
+    make a new one, which an estimator swaps in by one assignment. There is no lock: threads that read it
+    for the first time at once find the same solution, as its seed is settled.
 
     Parameters
     ----------
@@ -167,18 +167,16 @@ class LinearModel:
         self._settings = settings
         self._spectrum = spectrum
         self._solution: Solution | None = None
-        self._lock = lock_for_forks()
 
     def solved(self) -> Self:
         """The same model, with its solution found: modules in the leading principal axes."""
-        with self._lock:
-            if self._solution is not None:
-                return self
-            (self._solution,) = _solve_all([self])
+        if self._solution is None:
+            pair = self._decomposed()
+            (self._solution,) = solve_all([pair], self.dtype)
         return self
 
     def _decomposed(self) -> tuple[Settings, Spectrum]:
-        """Settings with a known number of components, and the leading axes; under the lock."""
+        """Settings with a known number of components, and the leading axes."""
         if self._spectrum is None:
             assert self.summary is not None
             now = self._settings
@@ -203,8 +201,7 @@ class LinearModel:
     @property
     def spectrum(self) -> Spectrum:
         """The leading principal axes of the data."""
-        with self._lock:
-            return self._decomposed()[1]
+        return self._decomposed()[1]
 
     @property
     def solution(self) -> Solution:
@@ -262,19 +259,7 @@ class LinearModel:
 
     def with_settings(self, **changes: Any) -> "LinearModel":
         """The model for another diversity or size on the same axes: the data are not needed again."""
-        spectrum, now = self.spectrum, self.settings
-        settings = replace(now, **changes)
-        n_modules, n_components = settings.n_modules, int(settings.n_components)
-        if (n_modules, n_components) != (now.n_modules, now.n_components):
-            kept, n_features = spectrum.axes.shape
-            # Axes that were not kept cannot be had again, unless those kept are all there are.
-            all_kept = spectrum.rank < now.n_modules * now.n_components or kept == n_features
-            if n_modules * n_components > kept and not all_kept:
-                raise ValueError(
-                    f"n_modules * n_components must be at most {kept}, the number of principal axes "
-                    f"that this fit kept, got {n_modules} * {n_components}: fit with more."
-                )
-            spectrum = spectrum.leading(n_modules, n_components)
+        settings, spectrum = resized(*self._decomposed(), changes)
         return LinearModel(settings, self.summary, spectrum, self.dtype, grows=self.grows)
 
     def without_data(self) -> Self:
@@ -311,22 +296,17 @@ class LinearModel:
             )
         warn(reason, UserWarning, stacklevel=stacklevel + 1)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_lock"}
-
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=lock_for_forks())  # a lock cannot be pickled; a copy gets its own
+        vars(self).update(state)  # files and pickles have what was solved, beside what it was solved for
 
 
-def _solve_all(models: Sequence[LinearModel]) -> list[Solution]:
-    """Modules of each model in principal axes; under its lock, if others can see it.
+def solve_all(pairs: Sequence[tuple[Settings, Spectrum]], dtype: Precision) -> list[Solution]:
+    """Modules in the principal axes of each spectrum.
 
     The solver works in units of the total variance, so that the scale of the data does not matter.
     """
-    problems, variances = [], []
-    for model in models:
-        settings, spectrum = model._decomposed()
-        variances.append(spectrum.total_variance * spectrum.variance_unit or 1.0)
+    problems = []
+    for settings, spectrum in pairs:
         total = spectrum.total_variance or 1.0
         problem = Problem(
             spectrum.eigenvalues / total,
@@ -336,11 +316,11 @@ def _solve_all(models: Sequence[LinearModel]) -> list[Solution]:
             settings.diversity,
             hidden=spectrum.hidden / total,
             slack=spectrum.slack / total,
-            closed=CLOSED if model.dtype.itemsize == 8 else CLOSED_SINGLE,
+            closed=CLOSED if dtype.itemsize == 8 else CLOSED_SINGLE,
         )
-        problems.append((problem, settings))
+        problems.append((problem, settings, spectrum.total_variance * spectrum.variance_unit or 1.0))
     solutions = []
-    for (problem, settings), variance in zip(problems, variances, strict=True):
+    for problem, settings, variance in problems:
         solve = SOLVERS[DEFAULT_SOLVER if settings.solver == "auto" else settings.solver]
         rng = np.random.default_rng(settings.seed)
         solution = solve(problem, rng, tol=settings.tol, max_iter=settings.max_iter)
@@ -353,16 +333,35 @@ def _solve_all(models: Sequence[LinearModel]) -> list[Solution]:
     return solutions
 
 
-def solutions_for(model: LinearModel, changes: Sequence[dict[str, Any]]) -> list[Solution]:
-    """Modules in the principal axes of a model, for several changes of its settings."""
-    sized: dict[Any, LinearModel] = {}  # axes of one size, for all diversities
-    derived = []
+def resized(now: Settings, spectrum: Spectrum, changes: dict[str, Any]) -> tuple[Settings, Spectrum]:
+    """Other settings, and the axes that modules of their size need."""
+    settings = replace(now, **changes)
+    n_modules, n_components = settings.n_modules, int(settings.n_components)
+    if (n_modules, n_components) == (now.n_modules, now.n_components):
+        return settings, spectrum
+    kept, n_features = spectrum.axes.shape
+    # Axes that were not kept cannot be had again, unless those kept are all there are.
+    all_kept = spectrum.rank < now.n_modules * now.n_components or kept == n_features
+    if n_modules * n_components > kept and not all_kept:
+        raise ValueError(
+            f"n_modules * n_components must be at most {kept}, the number of principal axes "
+            f"that this fit kept, got {n_modules} * {n_components}: fit with more."
+        )
+    return settings, spectrum.leading(n_modules, n_components)
+
+
+def solutions_for(
+    settings: Settings, spectrum: Spectrum, dtype: Precision, changes: Sequence[dict[str, Any]]
+) -> list[Solution]:
+    """Modules in the principal axes of one spectrum, for several changes of the settings."""
+    sized: dict[Any, tuple[Settings, Spectrum]] = {}  # axes of one size, for all diversities
+    pairs = []
     for each in changes:
         size = each.get("n_modules"), each.get("n_components")
         if size not in sized:
-            sized[size] = model.with_settings(**each)
-        derived.append(sized[size].with_settings(**each))
-    return _solve_all(derived)
+            sized[size] = resized(settings, spectrum, each)
+        pairs.append((replace(sized[size][0], **each), sized[size][1]))
+    return solve_all(pairs, dtype)
 
 
 def read_only(values: Array, dtype: Any = np.float64) -> Array:
