@@ -1,8 +1,9 @@
 """Two jobs against one, for everything that takes ``n_jobs``: part of ``make bench``.
 
 One job leaves all cores to BLAS, OpenMP and the queries of search trees, so two jobs cannot be twice as
-fast; they must not be slower. Threads cost some milliseconds, which show where a call takes less than
-about a tenth of a second: calls here take longer.
+fast; they must not be slower. Threads cost 10 to 30 ms (joblib waits in steps of 10 ms, and BLAS threads
+of the product before spin a little longer), which show where a call takes less than a few tenths of a
+second: calls here take longer.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ def bagging(X: np.ndarray) -> Ratio:
 
 def classifiers(X: np.ndarray, y: np.ndarray) -> list[Ratio]:
     members = {
-        "1-NN": (NearestNeighborClassifier(), 1),
-        "logistic": (LogisticRegression(max_iter=100, tol=1e-2), 10),
-        "SVM": (SVC(), 1),
-        "forest": (RandomForestClassifier(50, random_state=0), 1),
+        "1-NN": (NearestNeighborClassifier(), 5, 5),
+        "logistic": (LogisticRegression(max_iter=100, tol=1e-3), 20, 5),
+        "SVM": (SVC(), 1, 2),
+        "forest": (RandomForestClassifier(50, random_state=0), 1, 2),
     }
     ratios = []
-    for name, (member, copies) in members.items():
+    for name, (member, copies, repeats) in members.items():
         many = np.tile(X, (copies, 1))
 
         def fitted(n_jobs: int, member: object = member) -> ModularClassifier:
@@ -69,7 +70,7 @@ def classifiers(X: np.ndarray, y: np.ndarray) -> list[Ratio]:
             model = fitted(n_jobs)
             return lambda: model.predict(many)
 
-        ratios += [compared(f"fit, {name}", fit, 3), compared(f"predict, {name}", predict, 3)]
+        ratios += [compared(f"fit, {name}", fit, repeats), compared(f"predict, {name}", predict, repeats)]
     return ratios
 
 
