@@ -70,7 +70,10 @@ def classifiers(X: np.ndarray, y: np.ndarray) -> list[Ratio]:
             model = fitted(n_jobs)
             return lambda: model.predict(many)
 
-        ratios += [compared(f"fit, {name}", fit, repeats), compared(f"predict, {name}", predict, repeats)]
+        ratios += [
+            compared(f"fit, {name}", fit, repeats),
+            compared(f"predict, {name}", predict, repeats),
+        ]
     return ratios
 
 
