@@ -24,8 +24,8 @@ BACKENDS = ("auto", "tree", "brute")
 #: Features up to which a tree is faster for few rows, see :func:`choose_backend`.
 TREE_LIMIT = 8
 
-#: Distances held at a time: few enough that two threads stay in the cache of a processor.
-BLOCK = 1 << 19
+#: Distances held at a time, in one buffer that stays in the cache.
+BLOCK = 1 << 20
 
 #: So many neighbours are found faster one after the other than by a partition of all distances.
 FEW = 16
@@ -102,10 +102,12 @@ def nearest_by_products(rows: Array, queries: Array, count: int) -> Indices:
     nearest = np.empty((len(asked), count), dtype=np.intp)
     last = np.empty(len(asked), dtype=np.float32)  # the distance of the last of them
     clear = np.zeros(len(asked), dtype=bool)
-    height = max(1, BLOCK // len(near))
-    for start in range(0, len(asked), height):
+    height = min(len(asked), max(1, BLOCK // len(near)))
+    buffer = np.empty((height, len(near)), dtype=np.float32)
+    for start in range(0, len(asked), height or 1):
         cut = slice(start, min(start + height, len(asked)))
-        distances, places = asked[cut] @ turned, np.arange(cut.stop - cut.start)
+        places = np.arange(cut.stop - cut.start)
+        distances = np.matmul(asked[cut], turned, out=buffer[: len(places)])
         if count > FEW:
             last[cut] = np.partition(distances, count - 1)[:, count - 1]
             continue
