@@ -1,7 +1,5 @@
 """What a report is about: a fitted model, rows to look at, and models along the diversity path."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -135,8 +133,8 @@ class Subject:
         """Names of the columns that the modules see."""
         steps, given = self.parts.steps, getattr(self.raw, "columns", None)
         known = getattr(self.parts.extractor, "feature_names_in_", getattr(self.rows, "columns", None))
-        if known is None and steps and hasattr(front := make_pipeline(*steps), "get_feature_names_out"):
-            known = front.get_feature_names_out(given)
+        if known is None and all(hasattr(step, "get_feature_names_out") for step in steps):
+            known = make_pipeline("passthrough", *steps).get_feature_names_out(given)
         width = int(self.rows.shape[1])
         if known is None and given is not None and len(given) == width:
             known = given
