@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
@@ -13,8 +13,6 @@ import modae.datasets.sources as sources
 from modae.datasets.recipes import photographs
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_choice, check_count, check_flag
-
-PathLike: TypeAlias = str | os.PathLike[str]
 
 DIGITS = tuple("0123456789")
 
@@ -87,8 +85,8 @@ def load_benchmark(
     name: str,
     n_samples: int | None = None,
     *,
-    source: PathLike = "embedded",
-    data_home: PathLike | None = None,
+    source: str | os.PathLike[str] = "embedded",
+    data_home: str | os.PathLike[str] | None = None,
     random_state: Any = None,
     return_X_y: bool = False,
 ) -> Bunch | tuple[Array, Indices]:

@@ -243,8 +243,7 @@ def half_planes(n: int, rng: np.random.RandomState) -> Masks:
     pixels = np.arange(SIDE) - (SIDE - 1) / 2
     down, right = np.cos(angle)[:, None] * pixels, np.sin(angle)[:, None] * pixels
     offset = rng.uniform(-1.0, 1.0, size=n) * (down.max(axis=1) + right.max(axis=1))
-    sides: Masks = down[:, :, None] >= (offset[:, None] - right)[:, None, :]
-    return sides
+    return down[:, :, None] >= (offset[:, None] - right)[:, None, :]
 
 
 def nonconvex_unions(n_regions: int, rng: np.random.RandomState) -> Masks:

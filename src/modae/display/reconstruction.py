@@ -96,7 +96,6 @@ class ReconstructionDisplay:
         -------
         display : ReconstructionDisplay
         """
-        style.pyplot()
         check_count("n_rows", n_rows)
         parts = take_apart(estimator)
         extractor = parts.extractor

@@ -127,5 +127,4 @@ def least_certain_section(
 
 def _cell(value: Any) -> str:
     """A number, or a text, for people."""
-    value = value.item() if isinstance(value, np.generic) else value
-    return format_number(value) if isinstance(value, float) else str(value)
+    return format_number(float(value)) if isinstance(value, (float, np.floating)) else str(value)

@@ -67,8 +67,7 @@ def _plain(value: Any) -> Any:
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):
         return [_plain(each) for each in value]
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float):
         return float(f"{value:.6g}") if np.isfinite(value) else None
     return value

@@ -124,9 +124,8 @@ class Subject:
         if self.labels is None:
             return None
         values = np.unique(self.labels)
-        if self.parts.task == "classification" or values.dtype.kind in "OUSb":
-            return values
-        return values if len(values) <= 20 and np.all(values == np.round(values)) else None
+        named = self.parts.task == "classification" or values.dtype.kind in "OUSb"
+        return values if named or (len(values) <= 20 and np.all(values == np.round(values))) else None
 
     @cached_property
     def names(self) -> list[str]:
