@@ -15,7 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -189,6 +189,15 @@ def test_sparse_rows_and_frames_without_names_work(wine):
     assert "column 12" in chart["rows"]
 
 
+@pytest.mark.parametrize("names", [True, False])
+def test_steps_that_name_no_columns_are_no_reason_to_fail(wine, section_of, names):
+    X = wine[0] if names else wine[0].to_numpy()
+    logarithm = FunctionTransformer(lambda rows: np.log1p(np.asarray(rows)))
+    model = make_pipeline(logarithm, LinearModularAutoencoder(3, 2, random_state=0)).fit(X)
+    (chart,) = section_of(build(model, X, diversities=STOPS).facts, "columns")["charts"]
+    assert set(chart["rows"]) == (set(X.columns) if names else {f"column {k}" for k in range(13)})
+
+
 def test_rows_are_drawn_at_random_and_it_says_so(wine_model, wine):
     facts = build(wine_model, *wine, diversities=STOPS, n_samples=100).facts
     assert "178 rows" in facts["summary"][1]
@@ -318,7 +327,7 @@ def test_a_class_that_the_model_does_not_know_is_refused(wine_model, wine):
 
 
 def test_other_columns_are_refused_before_the_work(wine_model, wine, monkeypatch):
-    monkeypatch.setattr("modae.report.api.run_trials", lambda *_: pytest.fail("worked for nothing"))
+    monkeypatch.setattr("modae.report.errors.run_trials", lambda *_: pytest.fail("worked for nothing"))
     with pytest.raises(ValueError, match="feature names"):
         build(wine_model, wine[0].rename(columns={"ash": "dust"}), wine[1])
 

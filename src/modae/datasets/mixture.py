@@ -104,12 +104,11 @@ def make_gaussian_mixture(
         X = np.empty((n_samples, centres.shape[1]))
         for k, covariance in enumerate(np.broadcast_to(spread, each)):
             try:
-                points = rng.multivariate_normal(centres[k], covariance, (y == k).sum(), "raise")
+                X[y == k] = rng.multivariate_normal(centres[k], covariance, (y == k).sum(), "raise")
             except ValueError as reason:
                 raise ValueError(
                     f"covariances must be symmetric and positive semidefinite, got {covariance}."
                 ) from reason
-            X[y == k] = points
     return (X, y, centres) if return_means else (X, y)
 
 

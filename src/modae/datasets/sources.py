@@ -12,17 +12,17 @@ written.
 import gzip
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice, product
 from math import prod
 from pathlib import Path
+from typing import NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from modae.datasets.digits import SIDE
+from modae.datasets.recipes import SIDE
 from modae.utils.arrays import Array, Indices
 from modae.utils.atomic import atomic_write
 from modae.utils.extras import require
@@ -34,14 +34,13 @@ IDX_PARTS = ("train", "t10k")
 IDX_DIMENSIONS = {"images": 3, "labels": 1}
 
 
-def expect(is_so: object, where: object, wanted: str, found: object) -> None:
+def expect(is_so: object, where: object, wanted: str, found: object = None) -> None:
     """Refuse what is not as it should be, and say where that is."""
     if not is_so:
         raise ValueError(f"{where}: expected {wanted}, found {found}.")
 
 
-@dataclass(frozen=True)
-class Digits:
+class Digits(NamedTuple):
     """Digits to draw from.
 
     Parameters
@@ -175,8 +174,7 @@ def checked_digits(origin: str, pixels: NDArray[np.generic], labels: NDArray[np.
 def checked_labels(origin: str, labels: NDArray[np.generic], n_classes: int) -> Indices:
     """Whole numbers from 0 to ``n_classes - 1``."""
     wrong = labels[~np.isin(labels.astype(np.float64), np.arange(n_classes))]
-    for label in wrong[:1]:
-        expect(False, origin, f"whole numbers from 0 to {n_classes - 1} as labels", label)
+    expect(not len(wrong), origin, f"whole numbers from 0 to {n_classes - 1} as labels", *wrong[:1])
     return labels.astype(np.intp)
 
 
@@ -185,8 +183,7 @@ def checked_labels(origin: str, labels: NDArray[np.generic], n_classes: int) -> 
 
 def find_amat(directory: Path, name: str) -> Path | None:
     """A file in a directory or in its folder ``50k``, where the original archives have some of them."""
-    candidates = (directory / name, directory / "50k" / name)
-    return next((path for path in candidates if path.is_file()), None)
+    return next((path for path in (directory / name, directory / "50k" / name) if path.is_file()), None)
 
 
 def read_amat(

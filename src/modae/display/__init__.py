@@ -11,10 +11,6 @@ from modae.display.reconstruction import ReconstructionDisplay
 from modae.display.risk import RiskCoverageDisplay
 
 __all__ = [
-    "AllocationDisplay",
-    "DecisionRegionDisplay",
-    "DiversityPathDisplay",
-    "ModuleDensityDisplay",
-    "ReconstructionDisplay",
-    "RiskCoverageDisplay",
-]
+    "AllocationDisplay", "DecisionRegionDisplay", "DiversityPathDisplay", "ModuleDensityDisplay",
+    "ReconstructionDisplay", "RiskCoverageDisplay",
+]  # fmt: skip

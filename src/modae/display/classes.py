@@ -161,8 +161,7 @@ def feature_densities(
     low, high = float(values.min()), float(values.max())
     size = max(abs(low), abs(high))
     # A constant feature has no range: its size serves, or 1 if that is smaller.
-    is_constant = high - low <= max(1e-9 * size, 1e-100)
-    span = max(size, 1.0) if is_constant else high - low
+    span = high - low if high - low > max(1e-9 * size, 1e-100) else max(size, 1.0)
     grid = np.linspace(low - _MARGIN * span, high + _MARGIN * span, n_points)
     curves = []
     for name in classes:
@@ -224,7 +223,7 @@ class DecisionRegionDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, grid_resolution: int = 200, ax: style.Axes | None = None
+        cls, estimator: Any, X: Any, y: Any, *, grid_resolution: int = 200, ax: Any = None
     ) -> Self:
         """Draw the regions of a classifier of two features.
 
@@ -269,7 +268,7 @@ class DecisionRegionDisplay:
         )
         return cls(boundary=boundary, X=X, y=y, classes=estimator.classes_).plot(ax)
 
-    def plot(self, ax: style.Axes | None = None) -> Self:
+    def plot(self, ax: Any = None) -> Self:
         """Draw, into new axes or into those given.
 
         Parameters

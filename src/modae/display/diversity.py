@@ -110,7 +110,7 @@ class DiversityPathDisplay:
         baseline: Mapping[str, Any] | None = None,
         n_modules: int | None = None,
         n_components: int | None = None,
-        ax: style.Axes | None = None,
+        ax: Any = None,
     ) -> Self:
         """Draw what a search over diversity has found.
 
@@ -142,7 +142,6 @@ class DiversityPathDisplay:
         >>> display.diversities
         array([0.1, 0.5, 0.9])
         """
-        style.pyplot()
         check_is_fitted(search)
         results, place = search.cv_results_, search.best_index_
         params, ranks = results["params"], results["rank_test_score"]
@@ -173,7 +172,7 @@ class DiversityPathDisplay:
             display.measure = "1 \N{MINUS SIGN} R²", ""
         return display.plot(ax)
 
-    def plot(self, ax: style.Axes | None = None) -> Self:
+    def plot(self, ax: Any = None) -> Self:
         """Draw, into new axes or into those given.
 
         Parameters

@@ -71,7 +71,7 @@ class ReconstructionDisplay:
         n_rows: int = 4,
         modules: int | Sequence[int] | None = None,
         cmap: str = "gray_r",
-        ax: style.Axes | None = None,
+        ax: Any = None,
     ) -> Self:
         """Draw the first rows of X and what the modules make of them.
 
@@ -96,7 +96,6 @@ class ReconstructionDisplay:
         -------
         display : ReconstructionDisplay
         """
-        style.pyplot()
         check_count("n_rows", n_rows)
         parts = take_apart(estimator)
         extractor = parts.extractor
@@ -119,7 +118,7 @@ class ReconstructionDisplay:
         )
         return display.plot(ax, cmap=cmap)
 
-    def plot(self, ax: style.Axes | None = None, *, cmap: str = "gray_r") -> Self:
+    def plot(self, ax: Any = None, *, cmap: str = "gray_r") -> Self:
         """Draw, into new axes or into those given.
 
         Parameters
@@ -139,7 +138,7 @@ class ReconstructionDisplay:
         left[1:] += gap
         left[-1] += gap
         top = np.arange(n_rows) * (height + gap)
-        canvas = np.full((top[-1] + height, left[-1] + width), np.nan)
+        canvas = np.full((top[-1] + height, left[-1] + width), np.nan)  # matplotlib masks what is NaN
         for column, row in np.ndindex(n_columns, n_rows):
             y, x = top[row], left[column]
             canvas[y : y + height, x : x + width] = columns[column, row]
@@ -147,8 +146,7 @@ class ReconstructionDisplay:
         ax = style.single_axes(ax, size=(canvas.shape[1] * inches, canvas.shape[0] * inches + 0.3))
         self.ax_, self.figure_ = ax, ax.figure
         ends = {"vmin": self.originals.min(), "vmax": self.originals.max()}
-        picture = np.ma.masked_invalid(canvas)
-        self.image_ = ax.imshow(picture, cmap=cmap, interpolation="nearest", **ends)
+        self.image_ = ax.imshow(canvas, cmap=cmap, interpolation="nearest", **ends)
         names = ["original", *(f"module {module}" for module in self.modules), "mean"]
         ax.xaxis.tick_top()
         ax.set_xticks(left + (width - 1) / 2, names, fontsize="small")

@@ -1,14 +1,12 @@
 """Errors against the share of rows that are answered."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import modae.display.style as style
-from modae.metrics.risk import risk_coverage_curve
+from modae.metrics import risk_coverage_curve
 from modae.utils.arrays import Array
 
 
@@ -51,7 +49,7 @@ class RiskCoverageDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, ax: style.Axes | None = None
+        cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, ax: Any = None
     ) -> Self:
         """Draw the curve of a classifier with probabilities; doubt is one minus the largest of them.
 
@@ -82,13 +80,7 @@ class RiskCoverageDisplay:
 
     @classmethod
     def from_predictions(
-        cls,
-        y_true: Any,
-        y_pred: Any,
-        doubt: Any,
-        *,
-        name: str | None = None,
-        ax: style.Axes | None = None,
+        cls, y_true: Any, y_pred: Any, doubt: Any, *, name: str | None = None, ax: Any = None
     ) -> Self:
         """Draw the curve of predictions with their doubt.
 
@@ -103,11 +95,10 @@ class RiskCoverageDisplay:
         -------
         display : RiskCoverageDisplay
         """
-        style.pyplot()
         coverage, risk = risk_coverage_curve(y_true, y_pred, doubt)
         return cls(coverage=coverage, risk=risk, name=name).plot(ax)
 
-    def plot(self, ax: style.Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw, into new axes or into those given.
 
         Parameters

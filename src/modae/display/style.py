@@ -1,15 +1,12 @@
 """What all displays share: how they look, and where they draw."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from modae.utils.arrays import Array
 from modae.utils.extras import require
 from modae.utils.parameters import check_count
-
-#: One of matplotlib's, which is imported only when something is drawn.
-Axes: TypeAlias = Any
 
 #: Petroff's ten colours, found so that deficient colour vision still tells them apart.
 PALETTE = (
@@ -28,7 +25,7 @@ def pyplot() -> Any:
     return require("matplotlib.pyplot", extra="plot", purpose="Displays")
 
 
-def single_axes(ax: Axes | None, size: tuple[float, float] | None = None) -> Axes:
+def single_axes(ax: Any, size: tuple[float, float] | None = None) -> Any:
     """The axes that were given, or those of a new figure of this size in inches."""
     plt = pyplot()
     if ax is None:
@@ -93,13 +90,13 @@ def class_colours(n_classes: int) -> list[Any]:
     return list(pyplot().get_cmap("viridis")(np.linspace(0.0, 1.0, n_classes)))
 
 
-def class_legend(ax: Axes) -> Any:
+def class_legend(ax: Any) -> Any:
     """Names of the classes to the right of the axes, where they hide no data; six in a column."""
     n_columns = -(-len(ax.get_legend_handles_labels()[1]) // 6)
     place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "ncols": n_columns}
     return ax.legend(title="class", frameon=False, fontsize="small", **place)
 
 
-def open_frame(ax: Axes) -> None:
+def open_frame(ax: Any) -> None:
     """Only the two sides that carry a scale."""
     ax.spines[["top", "right"]].set_visible(False)

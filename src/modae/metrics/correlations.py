@@ -250,22 +250,21 @@ def _estimate(samples: Sequence[Any], pick: Callable[[Array], Array]) -> Estimat
 
 def same_rows(spaces: Mapping[str, Any], *, minimum: int) -> list[Array]:
     """Samples by name as dense matrices of finite numbers, all with the same number of rows."""
-    matrices: dict[str, Array] = {}
-    options: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "ensure_2d": False}
+    matrices: list[Array] = []
+    options: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
     for name, sample in spaces.items():
         with np.errstate(invalid="ignore"):  # scikit-learn sums the rows, which may overflow both ways
-            rows = check_array(sample, input_name=name, **options)
+            rows = check_array(sample, ensure_2d=False, input_name=name, **options)
         rows = rows.toarray() if issparse(rows) else rows
-        matrices[name] = rows.reshape(len(rows), -1)
-    first, count = next((name, len(matrix)) for name, matrix in matrices.items())
-    for name, matrix in matrices.items():
-        if len(matrix) != count:
+        matrices.append(rows.reshape(len(rows), -1))
+        first, count = next(iter(spaces)), len(matrices[0])
+        if len(rows) != count:
             raise ValueError(
-                f"{first} and {name} must have the same number of rows, got {count} and {len(matrix)}."
+                f"{first} and {name} must have the same number of rows, got {count} and {len(rows)}."
             )
     if count < minimum:
         raise ValueError(f"{first} must have at least {minimum} rows for this, got {count}.")
-    return list(matrices.values())
+    return matrices
 
 
 def _correlation_matrix(spaces: Mapping[str, Any], unbiased: bool) -> Array:
@@ -317,17 +316,15 @@ class _CentredDistances:
 
     def __init__(self, sample: Array, unbiased: bool) -> None:
         # Divided by a power of two, which is exact: no square overflows or vanishes.
-        rows = np.ascontiguousarray(sample, dtype=np.float64)
-        _, exponent = np.frexp(np.abs(rows).max())
-        self.rows = np.ldexp(rows, -exponent)
+        _, exponent = np.frexp(np.abs(sample).max())
+        self.rows = np.ldexp(sample, -exponent)
         self.shifted = self.rows - self.rows.mean(axis=0)
         self.norms = np.einsum("nd,nd->n", self.shifted, self.shifted)
         self.unbiased = unbiased
-        n_rows = len(rows)
+        n_rows = len(sample)
         sums = np.concatenate([self.distances(cut).sum(axis=1) for cut in _cuts(n_rows, 1)])
-        count = n_rows - 2 if unbiased else n_rows
-        pairs = (n_rows - 1) * count if unbiased else n_rows * count
-        self.means, self.mean = sums / count, float(sums.sum()) / pairs
+        count, others = (n_rows - 2, n_rows - 1) if unbiased else (n_rows, n_rows)
+        self.means, self.mean = sums / count, float(sums.sum()) / (others * count)
         # A squared norm that round-off alone can have. No distance is longer than two of the means.
         self.noise = (ROUND_OFF * n_rows * self.means.max()) ** 2
 

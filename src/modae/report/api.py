@@ -1,7 +1,5 @@
 """The report on a fitted model: measure, put into sections, write one page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -12,30 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+import modae.report.errors as errors
+import modae.report.features as features
 from modae.metrics import redundancy
 from modae.metrics.comparison import ROUND_OFF
 from modae.report.certainty import Answers, least_certain_section, trust_section
-from modae.report.charts import Section, words
-from modae.report.errors import (
-    BAGGING,
-    PathErrors,
-    error_section,
-    mean_and_error,
-    prediction_section,
-    rivals_section,
-    run_trials,
-    why_no_trials,
-)
-from modae.report.features import (
-    allocation_section,
-    density_section,
-    explained_section,
-    likeness_section,
-    loss_section,
-    reconstruction_section,
-    resolved_shape,
-)
-from modae.report.page import render
+from modae.report.errors import BAGGING, PathErrors, mean_and_error, why_no_trials
+from modae.report.page import Section, render, words
 from modae.report.subject import Subject
 from modae.utils.atomic import atomic_write
 from modae.utils.parameters import check_choice, check_count, check_flag, check_fraction
@@ -80,9 +61,8 @@ class Report:
         -------
         path : Path
         """
-        page = self.html.encode()
-        with atomic_write(Path(path)) as file:
-            file.write(page)
+        with atomic_write(path, "w") as file:
+            file.write(self.html)
         return Path(path)
 
 
@@ -171,15 +151,15 @@ def build(
     subject = Subject(
         model, X, y, diversities=diversities, n_samples=int(n_samples), random_state=random_state
     )
-    shape = resolved_shape(image_shape, subject)
+    shape = features.resolved_shape(image_shape, subject)
     check_flag("rivals", rivals)
     ensemble, own, is_new = subject.parts.ensemble, None, rows == "new"
     if is_new and ensemble is not None:
         own = Answers.of(ensemble, subject.rows, subject.predicted)
-    trials = run_trials(subject, n_jobs, random_state, own)
+    trials = errors.run_trials(subject, n_jobs, random_state, own)
     found, verdict = sections(subject, trials, shape, n_jobs, own), ""
     if trials is not None and rivals:
-        beside, verdict = rivals_section(subject, n_jobs, random_state, is_new)
+        beside, verdict = errors.rivals_section(subject, n_jobs, random_state, is_new)
         found.insert(int(found[0]["id"] == "errors"), beside)
         if not (trials.classify or is_new):
             verdict += f" Off by {trials.texts_at(subject.start)[0]} (root mean square)."
@@ -221,18 +201,19 @@ def sections(
     answers = own if trials is None else trials.answers
     whose = words()["whose"]["training" if own is None else "new"]
     if trials is not None:
-        found += [error_section(subject, trials), prediction_section(trials, whose)]
+        judged = errors.confusion_section if trials.classify else errors.scatter_section
+        found += [errors.error_section(subject, trials), judged(trials, whose)]
         if trials.classify and answers is not None:
             found.append(trust_section(answers, trials.labels, whose))
     if answers is not None and (subject.n_modules > 1 or subject.parts.task == "classification"):
         found.append(least_certain_section(subject, answers, shape, whose))
     found += [
-        allocation_section(subject),
-        reconstruction_section(subject, shape),
-        None if subject.is_one_learner else explained_section(subject, shape),
-        likeness_section(subject, n_jobs),
-        density_section(subject),
-        loss_section(subject),
+        features.allocation_section(subject),
+        features.reconstruction_section(subject, shape),
+        None if subject.is_one_learner else features.explained_section(subject, shape),
+        features.likeness_section(subject, n_jobs),
+        features.density_section(subject),
+        features.loss_section(subject),
     ]
     return [each for each in found if each is not None]
 
@@ -262,14 +243,12 @@ def summary_text(subject: Subject, trials: PathErrors | None, rows: str | float 
     if subject.n_shown < subject.n_rows:
         data += f"; {subject.n_shown:,} of them, drawn at random, were looked at"
     sentences = [model, f"{data}."]
-    if ensemble is None:
+    if ensemble is None or (rows == "new" and trials is not None):
         return sentences
     if trials is None:
         judged = rows == "new" and subject.labels is not None
         so = "nothing is cross-validated" if judged else "this page says nothing about errors"
         return [*sentences, f"{why_no_trials(subject)}, so {so}."]
-    if rows == "new":
-        return sentences
     why = words()["why"]["some" if isinstance(rows, float) else rows or "unknown"]
     if isinstance(rows, float):
         why = why.format(count=f"{round(rows * subject.n_rows):,}", share=percent(rows))
@@ -315,8 +294,7 @@ def summary_numbers(
         numbers.append((format_number(alike, digits=2), "distance correlation of two modules", text))
     if hasattr(extractor, "attainment_"):
         loss, bound = bounded_loss(extractor)
-        attained = extractor.attainment_ == "attained"
-        gap = 0.0 if attained else max(float(extractor.optimality_gap_), 0.0)
+        gap = 0.0 if extractor.attainment_ == "attained" else max(float(extractor.optimality_gap_), 0.0)
         text = f"loss {loss}, lower bound {bound}: {words()['proofs'][extractor.attainment_]}"
         numbers.append((format_number(gap, "%", digits=2), "gap to the best possible loss", text))
     return [dict(zip(("value", "label", "text"), each, strict=True)) for each in numbers]

@@ -1,7 +1,5 @@
 """How far to trust a prediction: calibration, errors against coverage, and the least certain rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
@@ -10,9 +8,9 @@ from scipy.sparse import issparse
 from sklearn.base import is_classifier
 
 from modae.data.validation import take_rows
-from modae.metrics.risk import risk_coverage_curve
-from modae.report.charts import Named, Section, chart, curves, worded, words
+from modae.metrics import risk_coverage_curve
 from modae.report.features import MOST_COLUMNS, encoded, is_bright_on_dark
+from modae.report.page import Named, Section, chart, curves, worded, words
 from modae.report.subject import Subject
 from modae.utils.arrays import Array
 from modae.utils.text import format_number, percent
@@ -25,9 +23,6 @@ LEAST_CERTAIN = 12
 
 #: Of a curve: more are not seen.
 MOST_POINTS = 100
-
-#: The column that says whether a prediction is right.
-RESULT = "result"
 
 
 class Answers(NamedTuple):
@@ -66,10 +61,8 @@ def trust_section(answers: Answers, labels: np.ndarray, whose: str) -> Section:
     sure, right = answers.probability, answers.predicted == labels
     # Shares of votes lie on the borders of bins: round-off must not move them across.
     bins = np.minimum((N_BINS * sure + 1e-9).astype(int), N_BINS - 1)
-    counts = np.bincount(bins)
-    used = np.flatnonzero(counts)
-    n_rows = counts[used]
-    said, found = (np.bincount(bins, weights=each)[used] / n_rows for each in (sure, right))
+    _, places, n_rows = np.unique(bins, return_inverse=True, return_counts=True)
+    said, found = (np.bincount(places, weights=each) / n_rows for each in (sure, right))
     share = (n_rows * found + 1.0) / (n_rows + 2.0)  # a few rows that are all right prove little
     lines: Named = {"right predictions": (found, np.sqrt(share * (1.0 - share) / n_rows))}
     off = percent(np.sum(n_rows * np.abs(said - found)) / len(right)).removesuffix("%")
@@ -102,9 +95,10 @@ def least_certain_section(
     kind = "class" if classify else "value"
     told = f"{len(chosen)} of {subject.n_shown:,} rows, the least certain first."
     columns: list[tuple[str, Any]] = [("row", subject.places[chosen] + 1)]
+    content: dict[str, Any] = {"class_column": None}
     if classify and labels is not None:
-        right = few.predicted == labels
-        columns.append((RESULT, np.where(right, "right", "wrong")))
+        right, content["class_column"] = few.predicted == labels, len(columns)
+        columns.append(("result", np.where(right, "right", "wrong")))
         told += f" {np.sum(~right)} of their predictions are wrong."
     columns += [] if labels is None else [(f"true {kind}", labels)]
     columns.append((f"predicted {kind}", few.predicted))
@@ -112,7 +106,7 @@ def least_certain_section(
         columns += [("probability", map(percent, few.probability)), ("next likeliest", few.second)]
     else:
         columns.append(("spread", few.uncertainty))
-    raw, content = take_rows(subject.raw, chosen), dict[str, Any]()
+    raw = take_rows(subject.raw, chosen)
     values = raw.toarray() if issparse(raw) else np.asarray(raw)
     if shape is not None:
         images = values if values.shape[1] == shape[0] * shape[1] else subject.take(chosen)[1]
@@ -127,12 +121,10 @@ def least_certain_section(
             told += f" The first {len(names)} of {values.shape[1]:,} columns are shown."
     content["columns"], cells = zip(*columns, strict=True)
     content["rows"] = [[_cell(each) for each in row] for row in zip(*cells, strict=True)]
-    content["class_column"] = 1 if columns[1][0] == RESULT else None
     drawn = chart("table" if shape is None else "cards", "Rows", summary=told, **content)
     return worded("uncertain" if classify else "spread", [drawn], whose=whose)
 
 
 def _cell(value: Any) -> str:
     """A number, or a text, for people."""
-    value = value.item() if isinstance(value, np.generic) else value
-    return format_number(value) if isinstance(value, float) else str(value)
+    return format_number(float(value)) if isinstance(value, (float, np.floating)) else str(value)

@@ -4,10 +4,7 @@ In each fold the steps and the modules are fitted once; the path gives the modul
 and members are trained on each. Baselines are trained on the same folds.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from warnings import catch_warnings, filterwarnings
 
 import numpy as np
@@ -24,7 +21,7 @@ from modae.ensembles.composition import SIZES
 from modae.linear.bagging import BaggingAutoencoder
 from modae.metrics.comparison import compare, rivals
 from modae.report.certainty import Answers
-from modae.report.charts import Section, bars, chart, curves, matrix, worded, words
+from modae.report.page import Section, bars, chart, curves, matrix, worded, words
 from modae.report.subject import Subject, most_frequent
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
@@ -45,8 +42,7 @@ BAGGING = "Bagging Autoencoders"
 THIS, LIKE_THIS = "this model", "models like this one"
 
 
-@dataclass(frozen=True, eq=False)
-class PathErrors:
+class PathErrors(NamedTuple):
     """Errors on rows that were not trained on.
 
     Parameters
@@ -61,8 +57,6 @@ class PathErrors:
         Errors are shares of wrong rows; else roots of mean squares, in the unit of the target.
     spread : ndarray of shape (n_folds,), or 1
         Variance of the labels of a regressor in each fold.
-    frozen : bool
-        Whether the modules were used as they are, and not fitted again.
     answers : Answers or None
         For each row, at the diversity of the model, when it was not trained on it.
     """
@@ -74,7 +68,6 @@ class PathErrors:
     labels: np.ndarray
     classify: bool
     spread: Array | float = 1.0
-    frozen: bool = False
     answers: Answers | None = None
 
     def text(self, error: float) -> str:
@@ -162,18 +155,15 @@ def run_trials(
         labels=labels,
         classify=classify,
         spread=1.0 if classify else np.array([np.var(labels[test]) or 1.0 for _, test in folds]),
-        frozen=isinstance(extractor, FrozenEstimator),
         answers=Answers.joined(answers, order) if own is None else own,
     )
 
 
 def _folds(labels: Any, classify: bool, seed: int) -> list[Any]:
     """Five folds, or as many as there are rows of the rarest class."""
-    n_folds = MOST_FOLDS
-    if classify:
-        n_folds = min(n_folds, int(np.unique(labels, return_counts=True)[1].min()))
-    splitter = (StratifiedKFold if classify else KFold)(n_folds, shuffle=True, random_state=seed)
-    return list(splitter.split(labels, labels))
+    rarest = np.unique(labels, return_counts=True)[1].min() if classify else MOST_FOLDS
+    splitter, n_folds = StratifiedKFold if classify else KFold, min(MOST_FOLDS, int(rarest))
+    return list(splitter(n_folds, shuffle=True, random_state=seed).split(labels, labels))
 
 
 def _unfitted(parts: Any) -> tuple[Any, Any, Any]:
@@ -194,8 +184,7 @@ def _unfitted(parts: Any) -> tuple[Any, Any, Any]:
     params = dict.fromkeys({*SIZES, "calibrate", "n_jobs"} & set(parts.ensemble.get_params(deep=False)))
     if hasattr(parts.ensemble, "temperature_"):
         params["calibration"] = parts.ensemble.temperature_
-    ensemble = clone(parts.ensemble).set_params(**params)
-    return make_pipeline("passthrough", *steps), extractor, ensemble
+    return make_pipeline("passthrough", *steps), extractor, clone(parts.ensemble).set_params(**params)
 
 
 def _baselines(subject: Subject, ensemble: Any, n_fitted: int) -> dict[str, Any]:
@@ -224,15 +213,15 @@ def error_section(subject: Subject, trials: PathErrors) -> Section | None:
         return None
     what = "share of wrong predictions" if trials.classify else "root mean square error"
     look: dict[str, Any] = {"y_label": what, "unit": "%" if trials.classify else ""}
-    said: dict[str, Any] = {"folds": trials.ensemble.shape[1], "also": ["frozen"] * trials.frozen}
+    frozen = isinstance(getattr(subject.parts.ensemble, "extractor", None), FrozenEstimator)
+    said: dict[str, Any] = {"folds": trials.ensemble.shape[1], "also": ["frozen"] * frozen}
     levels = {name: mean_and_error(each) for name, each in trials.baselines.items()}
-    others = [f"{name} {trials.text(mean)}" for name, (mean, _) in levels.items()]
-    summary = []
-    for place, diversity in enumerate(subject.diversities):
-        both, alone = trials.texts_at(place)
-        summary.append(
-            f"At diversity {diversity:g}: ensemble {both}, one member {alone}; {', '.join(others)}"
-        )
+    others = ", ".join(f"{name} {trials.text(mean)}" for name, (mean, _) in levels.items())
+    told = map(trials.texts_at, range(len(subject.diversities)))
+    summary = [
+        f"At diversity {diversity:g}: ensemble {both}, one member {alone}; {others}"
+        for diversity, (both, alone) in zip(subject.diversities, told, strict=True)
+    ]
     ensemble, individual = mean_and_error(trials.ensemble), mean_and_error(trials.individual)
     if len(subject.diversities) > 1:
         lines = {"the ensemble": ensemble, "one member, on average": individual}
@@ -273,22 +262,17 @@ def rivals_section(
     times = ", ".join(f"{n} {t:.1f} s" for n, t in zip(names, table["fit_time"], strict=True))
     look = {"y_label": what, "unit": unit, "summary": f"Time of one fit: {times}.", "fixed": True}
     drawn = bars("Each method, cross-validated", names, [table[column]], **look)
-    whose = words()["rivals"]["new"] if is_new else ""
-    found = worded("rivals", [drawn], verdict=verdict, whose=whose)
     if not is_new:
-        return found, verdict
+        return worded("rivals", [drawn], verdict=verdict, whose=""), verdict
     other = int(names[0] == own)
     level = f"{'' if classify else 'R2 '}{table.text('error', other)} ({table.apart(own)})"
     rest = counted(len(names) - 1, "other method")
+    found = worded("rivals", [drawn], verdict=verdict, whose=words()["rivals"]["new"])
     return found, f"The strongest of {rest}, {names[other]}: {level}."
 
 
-def prediction_section(trials: PathErrors, whose: str) -> Section:
-    """Predicted against true: a confusion matrix, or points around the diagonal."""
-    return _confusion(trials, whose) if trials.classify else _scatter(trials, whose)
-
-
-def _confusion(trials: PathErrors, whose: str) -> Section:
+def confusion_section(trials: PathErrors, whose: str) -> Section:
+    """Predicted against true classes: a confusion matrix, and the error of each class."""
     true = trials.labels
     # The model may know classes that no row has.
     classes, shown = np.unique([true, *trials.predictions]), most_frequent(true, MOST_CLASSES)
@@ -321,7 +305,8 @@ def _most_frequent_mistakes(table: np.ndarray, classes: np.ndarray) -> str:
     return f"Most frequent mistakes: {', '.join(texts)}." if texts else "There are no mistakes."
 
 
-def _scatter(trials: PathErrors, whose: str) -> Section:
+def scatter_section(trials: PathErrors, whose: str) -> Section:
+    """Predicted against true values: points around the diagonal."""
     n_rows = len(trials.labels)
     points = np.linspace(0, n_rows - 1, min(MOST_POINTS, n_rows)).astype(int)
     true, predicted = trials.labels[points].astype(float), trials.predictions[:, points]

@@ -14,7 +14,7 @@ from modae.display.classes import feature_densities
 from modae.display.reconstruction import image_sides
 from modae.ensembles.members import module_features
 from modae.metrics import distance_correlation_matrix
-from modae.report.charts import Section, bars, chart, curves, matrix, module_names, worded
+from modae.report.page import Section, bars, chart, curves, matrix, module_names, worded
 from modae.report.subject import Subject, most_frequent
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
@@ -59,11 +59,9 @@ def resolved_shape(asked: Any, subject: Subject) -> tuple[int, int] | None:
         return image_sides(asked, len(subject.names))
     _, rows = subject.take(subject.first(MOST_ROWS))
     width, side = rows.shape[1], isqrt(rows.shape[1])
-    if side * side != width or side < 8 or len(rows) < 20:
-        return None
     scale = rows.std(axis=0)
     varied = scale > 0.05 * scale.max()  # the border of an image may hardly vary
-    if varied.sum() < width / 4:
+    if side * side != width or side < 8 or len(rows) < 20 or varied.sum() < width / 4:
         return None
     scaled = np.where(varied, (rows - rows.mean(axis=0)) / np.where(varied, scale, 1.0), 0.0)
     images, used = scaled.reshape(-1, side, side), varied.reshape(side, side)
@@ -158,8 +156,7 @@ def allocation_section(subject: Subject) -> Section | None:
     axes = {"x_label": "principal component", "y_label": "modules that use it"}
     every = chart("map", "At every diversity", rows=names, values=table.T, reverse=True, **look)
     every["y_label"] = axes["x_label"]
-    charts = [every, bars("At this diversity", names, table, **axes, **look)]
-    return worded("allocation", charts)
+    return worded("allocation", [every, bars("At this diversity", names, table, **axes, **look)])
 
 
 def loss_section(subject: Subject) -> Section | None:
@@ -280,7 +277,7 @@ def density_section(subject: Subject) -> Section | None:
             # Relative to the highest point: only the shape matters.
             panel["curves"].append(np.round(heights / (heights.max() or 1.0), 3))
             # The two classes whose densities overlap least.
-            overlap = np.diff(grid).mean() * np.minimum(heights[:, None], heights).sum(axis=-1)
+            overlap = np.minimum(heights[:, None], heights).sum(axis=-1)
             np.fill_diagonal(overlap, np.inf)
             one, other = np.unravel_index(int(np.argmin(overlap)), overlap.shape)
             pairs.append(f"{panel['title']}: {classes[one]} and {classes[other]}")

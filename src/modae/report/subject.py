@@ -1,7 +1,5 @@
 """What a report is about: a fitted model, rows to look at, and models along the diversity path."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -126,17 +124,16 @@ class Subject:
         if self.labels is None:
             return None
         values = np.unique(self.labels)
-        if self.parts.task == "classification" or values.dtype.kind in "OUSb":
-            return values
-        return values if len(values) <= 20 and np.all(values == np.round(values)) else None
+        named = self.parts.task == "classification" or values.dtype.kind in "OUSb"
+        return values if named or (len(values) <= 20 and np.all(values == np.round(values))) else None
 
     @cached_property
     def names(self) -> list[str]:
         """Names of the columns that the modules see."""
         steps, given = self.parts.steps, getattr(self.raw, "columns", None)
         known = getattr(self.parts.extractor, "feature_names_in_", getattr(self.rows, "columns", None))
-        if known is None and steps and hasattr(front := make_pipeline(*steps), "get_feature_names_out"):
-            known = front.get_feature_names_out(given)
+        if known is None and all(hasattr(step, "get_feature_names_out") for step in steps):
+            known = make_pipeline("passthrough", *steps).get_feature_names_out(given)
         width = int(self.rows.shape[1])
         if known is None and given is not None and len(given) == width:
             known = given

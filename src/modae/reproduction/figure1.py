@@ -22,6 +22,9 @@ GREY = "#444444"
 #: Where the layers stand, from left to right.
 INPUT, HIDDEN, OUTPUT, MEAN = 0.0, 4.4, 8.8, 12.6
 
+#: Above the layers, and above what lies between them.
+WORDS = "input", "M encoders", "H hidden\nunits each", "M decoders", "M recon-\nstructions", "their mean"
+
 PITCH, RADIUS = 0.36, 0.14
 
 
@@ -43,15 +46,8 @@ def draw() -> Any:
         _module(axes, name, height, inputs)
     for place in (HIDDEN, OUTPUT):
         axes.text(place, -2.15, r"$\vdots$", ha="center", va="center", size=18)
-    words = {
-        INPUT: "input",
-        (INPUT + HIDDEN) / 2: "M encoders",
-        HIDDEN: "H hidden\nunits each",
-        (HIDDEN + OUTPUT) / 2: "M decoders",
-        OUTPUT: "M recon-\nstructions",
-        MEAN: "their mean",
-    }
-    for place, word in words.items():
+    places = (INPUT, (INPUT + HIDDEN) / 2, HIDDEN, (HIDDEN + OUTPUT) / 2, OUTPUT, MEAN)
+    for place, word in zip(places, WORDS, strict=True):
         axes.text(place, 5.0, word, ha="center", va="center", color=GREY, size=10)
     x, math = r"$\mathbf{x}\in\mathbb{R}^D$", {"va": "center", "math_fontfamily": "stix"}
     axes.text(INPUT - 0.4, 0.0, x, ha="right", size=13, **math)

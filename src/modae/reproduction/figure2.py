@@ -112,8 +112,7 @@ def grid(setting: Setting) -> list[float]:
 def n_images(setting: Setting, name: str) -> int:
     """How many there are of one data set."""
     size = FULL_SIZES[name] if setting.full else QUICK_SIZE
-    limited = setting.source == "embedded" and name in FROM_DIGITS
-    return min(size, EMBEDDED_DIGITS) if limited else size
+    return min(size, EMBEDDED_DIGITS) if setting.source == "embedded" and name in FROM_DIGITS else size
 
 
 def load_images(setting: Setting, name: str, n_samples: int, seed: int = 0) -> tuple[Array, np.ndarray]:
@@ -202,13 +201,12 @@ def margin(differences: Array) -> float:
 def judge(measured: list[Sweep]) -> list[Finding]:
     """The three claims: below Bagging, best strictly inside, rising again towards 1."""
     best = [float(sweep.diversities[sweep.best]) for sweep in measured]
-    inside = all(0.0 < value < 1.0 for value in best)
     words = f"best diversities {', '.join(f'{value:g}' for value in best)}"
     gain, rise = ({s.title: margin(getattr(s, name)) for s in measured} for name in ("gain", "rise"))
     told = "{} in {{}}; least clear: {{}}, {{:.1f}} se"
     return [
         on_all("figure2-below-bagging", told.format("below Bagging"), gain, CLEARLY),
-        Finding("figure2-best-inside", inside, words),
+        Finding("figure2-best-inside", all(0.0 < value < 1.0 for value in best), words),
         on_all("figure2-rises-towards-one", told.format("higher at 1"), rise, CLEARLY),
     ]
 

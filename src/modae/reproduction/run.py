@@ -5,7 +5,6 @@ Each part is remembered when it is done, so that a run can go on where it stoppe
 
 import json
 import tomllib
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -125,8 +124,8 @@ def compare(part: str, findings: Iterable[Finding], *, full: bool) -> list[Verdi
 
 def counts(verdicts: Sequence[Verdict]) -> dict[str, int]:
     """How many of each kind."""
-    counted = Counter(verdict.verdict for verdict in verdicts)
-    return {word: counted[word] for word in (REPRODUCED, DIFFERS, UNCHECKED)}
+    words = [verdict.verdict for verdict in verdicts]
+    return {word: words.count(word) for word in (REPRODUCED, DIFFERS, UNCHECKED)}
 
 
 # --- parts -------------------------------------------------------------------------------------------

@@ -77,10 +77,9 @@ def check_error(claim: str, diversity: float, errors: Array) -> Finding:
 
 def check_identical_features(n_seeds: int = 5) -> Finding:
     """At diversity 0 both features are the same, up to sign."""
-    worst = 0.0
-    for seed in range(n_seeds):
-        first, second = fitted(0.0, seed).extractor_.transform_modules(mixture(seed)[0])[:, :, 0]
-        worst = max(worst, 1.0 - abs(float(np.corrcoef(first, second)[0, 1])))
+    models = [(fitted(0.0, seed).extractor_, mixture(seed)[0]) for seed in range(n_seeds)]
+    pairs = [extractor.transform_modules(X)[:, :, 0] for extractor, X in models]
+    worst = max(1.0 - abs(float(np.corrcoef(pair)[0, 1])) for pair in pairs)
     text = f"correlation of the two features: 1 to {max(worst, 1e-16):.0e}"
     return Finding("section51-identical-at-zero", worst < 1e-9, text)
 
@@ -126,8 +125,7 @@ def check_boundary(seed: int = 0, side: int = 80) -> Finding:
         model = fitted(diversity, seed)
         encoder = model.extractor_.encoders_[0, 0]
         along = encoder / np.linalg.norm(encoder)
-        across = np.array([-along[1], along[0]])
-        grid = steps[:, None, None] * along + steps[None, :, None] * across
+        grid = steps[:, None, None] * along + steps[None, :, None] * np.array([-along[1], along[0]])
         labels = model.predict(grid.reshape(-1, 2)).reshape(side, side)
         most[diversity] = max(len(np.unique(line)) for line in labels)
     text = f"classes on a line across the first feature: {most[0.0]} at 0, {most[0.5]} at 0.5"

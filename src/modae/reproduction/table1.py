@@ -161,9 +161,8 @@ def measure(size: Size) -> SizeResult:
 
 def draw(size: Size, seed: int) -> tuple[Array, tuple[Array, Array]]:
     """Rows of the mixture, and the decoders and encoders of random modules to start from."""
-    rows, _ = make_gaussian_mixture(
-        N_ROWS, size.n_features, N_CLUSTERS, standard_deviation=0.25, random_state=seed
-    )
+    # The standard deviation is that of the paper if none is given.
+    rows, _ = make_gaussian_mixture(N_ROWS, size.n_features, N_CLUSTERS, random_state=seed)
     rng = np.random.default_rng(seed)
     return rows, random_modules(size.n_modules, size.n_features, size.n_components, rng)
 
