@@ -10,8 +10,6 @@ the ambiguity, says how different the modules are. With the squared error this i
 loss of a Modular Regression Network (the paper's appendix).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from functools import partial

@@ -22,15 +22,13 @@ from modae.deep.scaling import Scaling
 from modae.utils.arrays import Array, Indices
 from modae.utils.parallel import lock_for_forks
 
-#: Numbers (n, T), or indices of classes (n,); None where the rows are their own targets.
-Targets = np.ndarray | None
-
 
 class Data(NamedTuple):
     """Rows, what is to be said of them, and how much each counts (1 on average)."""
 
     rows: Rows
-    targets: Targets = None
+    #: Numbers (n, T), or indices of classes (n,); None where the rows are their own targets.
+    targets: np.ndarray | None = None
     weights: Array | None = None
 
     def places(self) -> Indices:
@@ -42,9 +40,6 @@ class Data(NamedTuple):
         targets, weights = (None if each is None else each[places] for each in self[1:])
         return Data(self.rows[places], targets, weights)
 
-
-#: Rows, targets and weights as tensors.
-Batch = tuple[Tensor, Tensor, Tensor | None]
 
 #: Rows are passed through the network in blocks with about this many outputs.
 NUMBERS_IN_BLOCK = 1 << 22
@@ -171,11 +166,6 @@ class TrainedModel:
         return int(self.arguments["n_modules"])
 
     @property
-    def n_components(self) -> int:
-        """H, of an autoencoder."""
-        return int(self.arguments["n_components"])
-
-    @property
     def terms(self) -> dict[str, float]:
         """Loss, its terms "members" and "of_mean", and their difference "diversity".
 
@@ -189,7 +179,7 @@ class TrainedModel:
         """The loss, from its two terms."""
         return members - self.objective["diversity"] * (members - of_mean)
 
-    def batches(self, data: Data, size: int, order: Indices | None = None) -> Iterator[Batch]:
+    def batches(self, data: Data, size: int, order: Indices | None = None) -> Iterator[Any]:
         """Rows with targets and weights, scaled and on the device; rows that overflow are refused.
 
         Parameters
@@ -269,9 +259,7 @@ class TrainedModel:
 
     def seeded(self, epoch: int = 0) -> AbstractContextManager[None]:
         """Inside, what modules draw depends on seed and epoch alone; most draw nothing."""
-        if not self.draws:
-            return nullcontext()
-        return seeded_torch(self.torch_device, self.state.seed, epoch)
+        return seeded_torch(self.torch_device, self.state.seed, epoch) if self.draws else nullcontext()
 
     def _rows_in_block(self) -> int:
         return max(1, NUMBERS_IN_BLOCK // (self.n_modules * max(64, self.arguments["n_features"])))

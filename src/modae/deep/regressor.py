@@ -1,7 +1,5 @@
 """ModularNetworkRegressor: networks for regression, by negative correlation learning."""
 
-from __future__ import annotations
-
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self

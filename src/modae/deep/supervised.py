@@ -1,7 +1,5 @@
 """What networks for regression and classification share: defaults, inputs, weights, validation."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
