@@ -42,9 +42,9 @@ class Writer:
         self.objects: list[Any] = []
         self.holds_rows = False
         self._resumable = resumable
-        self._places: dict[int, int] = {}
-        self._names: dict[tuple[Any, ...], str] = {}
-        self._alive: list[Any] = []  # what has a number by its address must not move
+        # By address: each has what is there beside it, so that nothing else comes to be there.
+        self._places: dict[int, tuple[int, Any]] = {}
+        self._names: dict[tuple[Any, ...], tuple[str, np.ndarray]] = {}
 
     def node(self, value: Any) -> Any:
         """The tree of a value."""
@@ -72,10 +72,9 @@ class Writer:
         if id(whole) not in self._places:
             layout = layout_for(type(whole))
             node = self._foreign(whole) if layout is None else self._ours(whole, layout)
-            self._alive.append(whole)
-            self._places[id(whole)] = len(self.objects)
+            self._places[id(whole)] = len(self.objects), whole
             self.objects.append(node)
-        return self._places[id(whole)]
+        return self._places[id(whole)][0]
 
     def _foreign(self, value: Any) -> Any:
         from modae.files.foreign import dump_member  # skops takes seconds to import
@@ -118,10 +117,9 @@ class Writer:
         turned = values.flags.f_contiguous and not values.flags.c_contiguous
         if place not in self._names:
             little = values.astype(values.dtype.newbyteorder("<"), copy=False)
-            self._names[place] = f"{len(self.arrays)}"
-            self.arrays[self._names[place]] = np.asarray(little.T if turned else little, order="C")
-            self._alive.append(values)
-        node = {"$": "array", "name": self._names[place]} | ({"turned": True} if turned else {})
+            self._names[place] = f"{len(self.arrays)}", values
+            self.arrays[f"{len(self.arrays)}"] = np.asarray(little.T if turned else little, order="C")
+        node = {"$": "array", "name": self._names[place][0]} | ({"turned": True} if turned else {})
         return node if values.flags.writeable else node | {"frozen": True}
 
 
