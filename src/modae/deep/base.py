@@ -134,14 +134,7 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
         -------
         self
         """
-        return self._train(X, y, self._of_fit())
-
-    def _of_fit(self) -> TrainedModel:
-        """What ``fit`` left behind, to go on from."""
-        start = self._model()
-        if start.n_rows is None:
-            raise ValueError("resume continues fit, but the last call was partial_fit: call that again.")
-        return start
+        return self._train(X, y, self._model())
 
     def _train(
         self,
@@ -155,6 +148,8 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
     ) -> Self:
         """Train from a fresh start, or go on from a model: for one epoch if the rows are of a stream."""
         self._check_parameters()
+        if start is not None and start.n_rows is None:
+            raise ValueError("resume continues fit, but the last call was partial_fit: call that again.")
         before, fresh = self.__dict__, copy(self)
         start = before.get("_fitted") if stream else start
         rows = rows_of(X, fresh, reset=start is None)

@@ -7,6 +7,7 @@ along a new first axis, and ``torch.func.vmap`` runs the one architecture for al
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -220,11 +221,7 @@ class Copies(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Rows (n, n_inputs) for all members, or rows of each (M, n, n_inputs), to (M, n, n_outputs)."""
-
-        def run_one(numbers: dict[str, Tensor], rows: Tensor) -> Any:
-            return functional_call(self.architecture, numbers, (rows,))
-
-        in_dims = (0, 0 if x.ndim == 3 else None)
+        in_dims, run_one = (0, 0 if x.ndim == 3 else None), partial(functional_call, self.architecture)
         run_all = torch.vmap(run_one, in_dims=in_dims, randomness="different")
         return run_all(_numbers(self.architecture), x)
 

@@ -136,11 +136,6 @@ class TrainedModel:
             return device_of("auto", self.dtype)
 
     @property
-    def draws(self) -> bool:
-        """Whether the network may draw random numbers: for dropout, and in a user's functions."""
-        return self.is_foreign or self.arguments.get("dropout", 0.0) > 0.0
-
-    @property
     def is_foreign(self) -> bool:
         """Whether a user's functions are part of the network."""
         return any(callable(value) for value in self.arguments.values())
@@ -233,9 +228,7 @@ class TrainedModel:
             raise ValueError(f"X has codes too large for {self.dtype}, up to {np.abs(codes).max():.0e}.")
         return decoded
 
-    def losses(
-        self, data: Data, order: Indices | None = None, network: nn.Module | None = None
-    ) -> Array:
+    def losses(self, data: Data, order: Indices | None = None, network: Any = None) -> Array:
         """Mean loss of the modules and loss of their mean for each row, (2, n), in units of the data.
 
         Of this model's network, unless another is given: one that is being trained.
@@ -248,18 +241,17 @@ class TrainedModel:
                 blocks.append(torch.stack([terms.members, terms.of_mean]).cpu().numpy())
         return self.unit * np.concatenate(blocks, axis=1).astype(np.float64)
 
-    def mean_losses(
-        self, data: Data, order: Indices | None = None, network: nn.Module | None = None
-    ) -> tuple[float, float]:
+    def mean_losses(self, data: Data, order: Indices | None = None, network: Any = None) -> list[float]:
         """Weighted means over rows of :meth:`losses`."""
         losses, weights = self.losses(data, order, network), data.weights
         chosen = weights if weights is None or order is None else weights[order]
-        members, of_mean = np.average(losses, axis=1, weights=chosen)
-        return float(members), float(of_mean)
+        return np.average(losses, axis=1, weights=chosen).tolist()
 
     def seeded(self, epoch: int = 0) -> AbstractContextManager[None]:
         """Inside, what modules draw depends on seed and epoch alone; most draw nothing."""
-        return seeded_torch(self.torch_device, self.state.seed, epoch) if self.draws else nullcontext()
+        # Dropout draws random numbers, and a user's functions may.
+        draws = self.is_foreign or self.arguments.get("dropout", 0.0) > 0.0
+        return seeded_torch(self.torch_device, self.state.seed, epoch) if draws else nullcontext()
 
     def _rows_in_block(self) -> int:
         return max(1, NUMBERS_IN_BLOCK // (self.n_modules * max(64, self.arguments["n_features"])))

@@ -6,8 +6,8 @@ batched product :math:`(M,n,h)\times(M,h,h')`. The numbers are the same (to roun
 
 A user's own architecture is run by ``torch.func.vmap`` instead, see :mod:`modae.deep.layers`. That would
 serve our own layers too, but training ten modules 784-64-10-64-784 in batches of 256 then takes 1.8
-times as long on one core: the loss without reconstructions (:mod:`modae.deep.shortcut`) needs the
-stacked weights, and the first layer is no longer one product.
+times as long on one core: :func:`modae.deep.loss.linear_output_terms` needs the stacked weights, and the
+first layer is no longer one product.
 """
 
 from collections.abc import Callable, Sequence

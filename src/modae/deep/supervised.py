@@ -76,7 +76,7 @@ class SupervisedModules(DeepModules):
         -------
         self
         """
-        return self._train(X, y, self._of_fit(), sample_weight=sample_weight, eval_set=eval_set)
+        return self._train(X, y, self._model(), sample_weight=sample_weight, eval_set=eval_set)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
