@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from modae.deep import shortcut
-from modae.deep.loss import modular_loss
+from modae.deep import training
+from modae.deep.loss import linear_output_terms, modular_loss
 from modae.deep.networks import ModularAutoencoderNetwork, ModularRegressionNetwork
-from modae.deep.shortcut import linear_output_terms, network_terms
+from modae.deep.training import network_terms
 
 M, N, D, H = 3, 12, 8, 2
 SHORT = {
@@ -40,7 +40,7 @@ def short_ways(monkeypatch):
         taken.append(arguments)
         return linear_output_terms(*arguments)
 
-    monkeypatch.setattr(shortcut, "linear_output_terms", counted)
+    monkeypatch.setattr(training, "linear_output_terms", counted)
     return taken
 
 

@@ -11,6 +11,7 @@ from sklearn.metrics import log_loss
 import modae
 from deep.parts import LABELS_OF_X, X, assert_equal, classifier, ends_early, regressor, says
 from modae.deep import ModularNetworkClassifier, ModularNetworkRegressor
+from modae.deep.model import Data
 from modae.deep.training import rows_held_out
 
 CANCER, BENIGN = load_breast_cancer(return_X_y=True)
@@ -59,7 +60,8 @@ def test_every_class_keeps_a_row_to_learn_from(n_rows, fraction):
     rng = np.random.default_rng(n_rows)
     labels = np.append(np.arange(9), rng.integers(3, size=n_rows - 9))  # six classes with one row
     places = np.setdiff1d(np.arange(n_rows), [0, n_rows - 1])
-    held_out = rows_held_out(labels, places, 7, fraction)
+    data = Data(np.zeros((n_rows, 1)), labels, np.isin(np.arange(n_rows), places).astype(float))
+    held_out = rows_held_out(data, 7, fraction)
     left = np.setdiff1d(places, held_out)
     assert set(held_out) <= set(places)
     assert set(labels[left]) == set(labels[places])

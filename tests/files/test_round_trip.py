@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
@@ -185,6 +185,17 @@ def test_attributes_of_ones_own_come_back():
     for model in (parts.extractor(), parts.extractor().fit(parts.X)):
         model.note = {"mine": np.arange(3)}
         assert_same(model.note, copy_of(model).note)
+
+
+def test_steps_of_a_pipeline_that_pass_everything_through(tmp_path):
+    model = Pipeline([("none", None), ("codes", parts.extractor()), ("all", "passthrough")])
+    for fitted in (False, True):
+        modae.save(model.fit(parts.X) if fitted else model, tmp_path / "model.modae")
+        told = modae.describe(tmp_path / "model.modae")["summary"]
+        assert told["fitted"] == fitted
+        assert told["steps"] == [["codes", "LinearModularAutoencoder"]]
+    assert told["model"]["modules"] == 2
+    assert_same(model.transform(parts.X), copy_of(model).transform(parts.X))
 
 
 def test_weights():

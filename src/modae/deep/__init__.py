@@ -3,11 +3,11 @@
 Needs the extra ``deep``: ``pip install "modae[deep]"``. The files, in the order in which they build on
 each other:
 
-* ``loss``, ``layers``, ``copies``, ``networks``, ``shortcut``: modules as tensors and their loss;
+* ``loss``, ``layers``, ``networks``: modules as tensors and their loss;
 * ``scaling``, ``model``: rows as tensors, the state of a training, and what a trained network says;
 * ``training``: its parameters and the loop;
-* ``base``, ``autoencoder``, ``supervised``, ``regressor``, ``classifier``: the estimators; ``layouts``:
-  their files.
+* ``base``, ``autoencoder``, ``supervised`` (and the regressor), ``classifier``: the estimators;
+  ``layouts``: their files.
 
 It may import from ``utils``, ``data``, ``files``, ``linear`` and ``ensembles``.
 """
@@ -20,7 +20,7 @@ except ImportError as missing:
 from modae.deep.autoencoder import ModularAutoencoder
 from modae.deep.classifier import ModularNetworkClassifier
 from modae.deep.loss import modular_loss
-from modae.deep.regressor import ModularNetworkRegressor
+from modae.deep.supervised import ModularNetworkRegressor
 from modae.deep.training import DivergedError
 
 __all__ = [

@@ -1,7 +1,5 @@
 """ModularAutoencoder: autoencoders with any layers, trained together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -21,9 +19,6 @@ from modae.linear.model import resolved_components
 from modae.linear.modules import ModularTransformer
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_count
-
-#: What must be equal for a warm start.
-SIZES = ("n_modules", "n_components")
 
 #: Ranges of columns that differ more than this are taken for different units. Pixels differ less.
 MOST_UNLIKE = 1e3
@@ -169,7 +164,7 @@ class ModularAutoencoder(ModularTransformer, DeepModules):
     _network_kind = "autoencoder"
 
     reconstruction_error_ = property(lambda self: self._model().terms["members"])
-    n_components_ = property(lambda self: self._model().n_components)
+    n_components_ = property(lambda self: int(self._model().arguments["n_components"]))
 
     def fit_path(self, X: Any, params: Iterable[dict[str, Any]]) -> list[Self]:
         """Models with other parameters: each is trained on from the one before, if it has its size.
@@ -192,7 +187,8 @@ class ModularAutoencoder(ModularTransformer, DeepModules):
         for changes in params:
             model = clone(self).set_params(**changes)
             last = models[-1] if models else model
-            if last is model or any(getattr(last, name) != getattr(model, name) for name in SIZES):
+            sizes = [(each.n_modules, each.n_components) for each in (last, model)]
+            if last is model or sizes[0] != sizes[1]:
                 model.fit(X)
             else:
                 vars(model).update({**vars(last), **vars(model)})
@@ -282,19 +278,18 @@ class ModularAutoencoder(ModularTransformer, DeepModules):
         largest, least = (np.ravel(end.toarray() if issparse(end) else end) for end in ends)
         with np.errstate(over="ignore"):
             ranges = largest.astype(np.float64) - least
-        varying = np.flatnonzero(ranges)
-        if len(varying):
-            wide, narrow = (varying[find(ranges[varying])] for find in (np.argmax, np.argmin))
-            if ranges[wide] > MOST_UNLIKE * ranges[narrow]:
-                warn(
-                    f"X has columns of very different size: column {wide} has a range of "
-                    f"{ranges[wide]:.1e}, column {narrow} one of {ranges[narrow]:.1e}. One scale for "
-                    "all of them leaves the small ones out of the loss: standardise the columns first "
-                    "if their units differ (StandardScaler).",
-                    UserWarning,
-                    stacklevel=4,
-                )
+        # A column that is constant is not narrow.
+        wide, narrow = ranges.argmax(), np.where(ranges > 0.0, ranges, np.inf).argmin()
+        if ranges[wide] > MOST_UNLIKE * ranges[narrow]:
+            warn(
+                f"X has columns of very different size: column {wide} has a range of "
+                f"{ranges[wide]:.1e}, column {narrow} one of {ranges[narrow]:.1e}. One scale for all of "
+                "them leaves the small ones out of the loss: standardise the columns first if their "
+                "units differ (StandardScaler).",
+                UserWarning,
+                stacklevel=4,
+            )
         return Scaling.of(data.rows, "X", self.normalize), None
 
     def _shape(self) -> tuple[int, ...]:
-        return self._model().n_modules, self._model().n_components
+        return self._model().n_modules, self.n_components_

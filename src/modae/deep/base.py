@@ -26,14 +26,7 @@ from modae.files.api import save
 from modae.linear.notebook import KeyFigures
 from modae.utils.arrays import Array
 from modae.utils.parallel import progress_bar
-from modae.utils.parameters import (
-    check_choice,
-    check_count,
-    check_diversity,
-    check_flag,
-    check_fraction,
-    check_positive,
-)
+from modae.utils.parameters import check_choice, check_count, check_diversity, check_flag, check_fraction
 
 #: Targets (numbers, indices of classes, or None if the rows are their own), arguments of the network but
 #: for those that all networks have, and loss and average, see :func:`modae.deep.loss.modular_loss`.
@@ -141,14 +134,7 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
         -------
         self
         """
-        return self._train(X, y, self._of_fit())
-
-    def _of_fit(self) -> TrainedModel:
-        """What ``fit`` left behind, to go on from."""
-        start = self._model()
-        if start.n_rows is None:
-            raise ValueError("resume continues fit, but the last call was partial_fit: call that again.")
-        return start
+        return self._train(X, y, self._model())
 
     def _train(
         self,
@@ -162,6 +148,8 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
     ) -> Self:
         """Train from a fresh start, or go on from a model: for one epoch if the rows are of a stream."""
         self._check_parameters()
+        if start is not None and start.n_rows is None:
+            raise ValueError("resume continues fit, but the last call was partial_fit: call that again.")
         before, fresh = self.__dict__, copy(self)
         start = before.get("_fitted") if stream else start
         rows = rows_of(X, fresh, reset=start is None)
@@ -187,7 +175,8 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
         model = self._untrained(data, start, stream, **known)
         if self.early_stopping and not stream and valid is None:
             held_out = None if start is None else start.held_out
-            held_out = self._rows_held_out(data, model.state.seed) if held_out is None else held_out
+            if held_out is None:
+                held_out = rows_held_out(data, model.state.seed, float(self.validation_fraction))
             model = replace(model, held_out=held_out)
         state = model.state
         until = state.epoch + 1 if stream else int(self.max_epochs)
@@ -253,21 +242,12 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
         if weights is None:
             return None
         if not weights.any():
-            raise ValueError(
-                "sample_weight must not be zero for all rows: there is nothing to learn from."
-            )
+            raise ValueError("sample_weight must not be zero for all rows: nothing would be learnt.")
         return weights / weights[weights > 0.0].mean()
 
     def _validation_data(self, eval_set: Any, targets: Any) -> Data | None:
         """Rows of the user that validate."""
         return None
-
-    def _rows_held_out(self, data: Data, seed: int) -> Any:
-        """Rows that validate, with their share of each class."""
-        strata = data.targets
-        if strata is None or strata.dtype.kind == "f":
-            strata = np.zeros(data.rows.shape[0], dtype=int)
-        return rows_held_out(strata, data.places(), seed, float(self.validation_fraction))
 
     def _check_parameters(self) -> None:
         """Those that all deep estimators have; a network and an optimiser check their own when made."""
@@ -277,8 +257,6 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
             check_flag(name, getattr(self, name))
         if self.dropout != 0:
             check_fraction("dropout", self.dropout)
-        if self.max_gradient_norm is not None:
-            check_positive("max_gradient_norm", self.max_gradient_norm)
         check_diversity(self.diversity)
         check_fraction("validation_fraction", self.validation_fraction)
         check_choice("dtype", self.dtype, DTYPES)

@@ -1,7 +1,5 @@
 """ModularNetworkClassifier: networks for classification, trained together."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -254,7 +252,6 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
         return self._indices(labels_of(rows, y, self), "eval_set", "leave rows of other classes out")
 
     def _weights(self, targets: Any, sample_weight: Any, n_rows: int, stream: bool) -> Array | None:
-        weights = sample_weight
         if self.class_weight is not None:
             if stream and isinstance(self.class_weight, str):
                 raise ValueError(
@@ -263,5 +260,5 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
                 )
             of_classes = compute_sample_weight(self.class_weight, self.classes_[targets])
             given = weights_of(sample_weight, n_rows)
-            weights = of_classes if given is None else given * of_classes
-        return super()._weights(targets, weights, n_rows, stream)
+            sample_weight = of_classes if given is None else given * of_classes
+        return super()._weights(targets, sample_weight, n_rows, stream)

@@ -15,8 +15,8 @@ from modae.deep.classifier import ModularNetworkClassifier
 from modae.deep.loss import AVERAGES, LOSSES
 from modae.deep.model import DTYPES, TrainedModel, TrainingState
 from modae.deep.networks import NETWORKS
-from modae.deep.regressor import ModularNetworkRegressor
 from modae.deep.scaling import Scaling
+from modae.deep.supervised import ModularNetworkRegressor
 from modae.files import rules
 from modae.files.archive import require
 from modae.files.rules import Layout, Rule, Sizes, choice, count, each, maybe, number, numbers, record
@@ -105,11 +105,9 @@ def _weights_fit_the_network(model: TrainedModel) -> None:
 
 def _network_fits_the_estimator(estimator: DeepModules) -> None:
     """The network has an output for each class, or for each target."""
-    model, n_outputs = estimator._fitted, None
-    if isinstance(estimator, ModularNetworkClassifier):
-        n_outputs = len(estimator.classes_)
-    elif model.target_scaling is not None:
-        n_outputs = len(model.target_scaling.mean)
+    model = estimator._fitted
+    outputs = getattr(estimator, "classes_", getattr(model.target_scaling, "mean", None))
+    n_outputs = None if outputs is None else len(outputs)
     fits = model.kind == estimator._network_kind and model.arguments.get("n_outputs") == n_outputs
     require(fits, f"the network is not one of {type(estimator).__name__}")
 

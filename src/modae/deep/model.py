@@ -22,15 +22,13 @@ from modae.deep.scaling import Scaling
 from modae.utils.arrays import Array, Indices
 from modae.utils.parallel import lock_for_forks
 
-#: Numbers (n, T), or indices of classes (n,); None where the rows are their own targets.
-Targets = np.ndarray | None
-
 
 class Data(NamedTuple):
     """Rows, what is to be said of them, and how much each counts (1 on average)."""
 
     rows: Rows
-    targets: Targets = None
+    #: Numbers (n, T), or indices of classes (n,); None where the rows are their own targets.
+    targets: np.ndarray | None = None
     weights: Array | None = None
 
     def places(self) -> Indices:
@@ -42,9 +40,6 @@ class Data(NamedTuple):
         targets, weights = (None if each is None else each[places] for each in self[1:])
         return Data(self.rows[places], targets, weights)
 
-
-#: Rows, targets and weights as tensors.
-Batch = tuple[Tensor, Tensor, Tensor | None]
 
 #: Rows are passed through the network in blocks with about this many outputs.
 NUMBERS_IN_BLOCK = 1 << 22
@@ -141,11 +136,6 @@ class TrainedModel:
             return device_of("auto", self.dtype)
 
     @property
-    def draws(self) -> bool:
-        """Whether the network may draw random numbers: for dropout, and in a user's functions."""
-        return self.is_foreign or self.arguments.get("dropout", 0.0) > 0.0
-
-    @property
     def is_foreign(self) -> bool:
         """Whether a user's functions are part of the network."""
         return any(callable(value) for value in self.arguments.values())
@@ -171,11 +161,6 @@ class TrainedModel:
         return int(self.arguments["n_modules"])
 
     @property
-    def n_components(self) -> int:
-        """H, of an autoencoder."""
-        return int(self.arguments["n_components"])
-
-    @property
     def terms(self) -> dict[str, float]:
         """Loss, its terms "members" and "of_mean", and their difference "diversity".
 
@@ -189,7 +174,7 @@ class TrainedModel:
         """The loss, from its two terms."""
         return members - self.objective["diversity"] * (members - of_mean)
 
-    def batches(self, data: Data, size: int, order: Indices | None = None) -> Iterator[Batch]:
+    def batches(self, data: Data, size: int, order: Indices | None = None) -> Iterator[Any]:
         """Rows with targets and weights, scaled and on the device; rows that overflow are refused.
 
         Parameters
@@ -243,9 +228,7 @@ class TrainedModel:
             raise ValueError(f"X has codes too large for {self.dtype}, up to {np.abs(codes).max():.0e}.")
         return decoded
 
-    def losses(
-        self, data: Data, order: Indices | None = None, network: nn.Module | None = None
-    ) -> Array:
+    def losses(self, data: Data, order: Indices | None = None, network: Any = None) -> Array:
         """Mean loss of the modules and loss of their mean for each row, (2, n), in units of the data.
 
         Of this model's network, unless another is given: one that is being trained.
@@ -258,20 +241,17 @@ class TrainedModel:
                 blocks.append(torch.stack([terms.members, terms.of_mean]).cpu().numpy())
         return self.unit * np.concatenate(blocks, axis=1).astype(np.float64)
 
-    def mean_losses(
-        self, data: Data, order: Indices | None = None, network: nn.Module | None = None
-    ) -> tuple[float, float]:
+    def mean_losses(self, data: Data, order: Indices | None = None, network: Any = None) -> list[float]:
         """Weighted means over rows of :meth:`losses`."""
         losses, weights = self.losses(data, order, network), data.weights
         chosen = weights if weights is None or order is None else weights[order]
-        members, of_mean = np.average(losses, axis=1, weights=chosen)
-        return float(members), float(of_mean)
+        return np.average(losses, axis=1, weights=chosen).tolist()
 
     def seeded(self, epoch: int = 0) -> AbstractContextManager[None]:
         """Inside, what modules draw depends on seed and epoch alone; most draw nothing."""
-        if not self.draws:
-            return nullcontext()
-        return seeded_torch(self.torch_device, self.state.seed, epoch)
+        # Dropout draws random numbers, and a user's functions may.
+        draws = self.is_foreign or self.arguments.get("dropout", 0.0) > 0.0
+        return seeded_torch(self.torch_device, self.state.seed, epoch) if draws else nullcontext()
 
     def _rows_in_block(self) -> int:
         return max(1, NUMBERS_IN_BLOCK // (self.n_modules * max(64, self.arguments["n_features"])))

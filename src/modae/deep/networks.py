@@ -4,10 +4,10 @@ A Python loop over M small networks starts M small products for each layer. Here
 reads the same rows in every module, is one product :math:`(n,D)\times(D,Mh)`, and each later one is a
 batched product :math:`(M,n,h)\times(M,h,h')`. The numbers are the same (to rounding), the time is not.
 
-A user's own architecture is run by ``torch.func.vmap`` instead, see :mod:`modae.deep.copies`. That would
+A user's own architecture is run by ``torch.func.vmap`` instead, see :mod:`modae.deep.layers`. That would
 serve our own layers too, but training ten modules 784-64-10-64-784 in batches of 256 then takes 1.8
-times as long on one core: the loss without reconstructions (:mod:`modae.deep.shortcut`) needs the
-stacked weights, and the first layer is no longer one product.
+times as long on one core: :func:`modae.deep.loss.linear_output_terms` needs the stacked weights, and the
+first layer is no longer one product.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,18 +17,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from modae.deep.copies import Copies, Factory, OneForAll
-from modae.deep.layers import AdapterLayer, Dropout, MemberLayer, PeriodicEmbedding
+from modae.deep.layers import AdapterLayer, Copies, Dropout, MemberLayer, OneForAll, PeriodicEmbedding
 from modae.deep.loss import check_name
 from modae.utils.parameters import check_choice, check_count
 
 Activation = str | Callable[[], nn.Module]
-
-#: What the modules of a network for regression or classification have in common.
-BODIES = ("separate", "shared", "adapters")
-
-#: What columns become before the first layer.
-EMBEDDINGS = (None, "periodic")
 
 #: Names and what they stand for, with torch's default settings.
 _LOWER_CASE = (nn.Identity, nn.ReLU, nn.Tanh, nn.Sigmoid, nn.GELU, nn.ELU, nn.SiLU, nn.Softplus)
@@ -60,7 +53,7 @@ class ModularAutoencoderNetwork(nn.Module):
     encoder, decoder : callable, optional
         A user's own architecture in place of hidden layers: classes or functions, called as
         ``encoder(n_features, n_components)`` and ``decoder(n_components, n_features)``, that return a
-        new ``torch.nn.Module``, see :class:`modae.deep.copies.Copies`.
+        new ``torch.nn.Module``, see :class:`modae.deep.layers.Copies`.
 
     Attributes
     ----------
@@ -88,8 +81,8 @@ class ModularAutoencoderNetwork(nn.Module):
         activation: Activation = "relu",
         equal_start: bool = False,
         dropout: float = 0.0,
-        encoder: Factory | None = None,
-        decoder: Factory | None = None,
+        encoder: Callable[..., nn.Module] | None = None,
+        decoder: Callable[..., nn.Module] | None = None,
     ) -> None:
         super().__init__()
         if (encoder is None) != (decoder is None):
@@ -129,7 +122,7 @@ class ModularRegressionNetwork(nn.Module):
     module : callable, optional
         A user's own architecture in place of hidden layers: a class or function, called as
         ``module(n_features, n_outputs)``, that returns a new ``torch.nn.Module``, see
-        :class:`modae.deep.copies.Copies`, and :class:`modae.deep.copies.OneForAll` for a shared body.
+        :class:`modae.deep.layers.Copies`, and :class:`modae.deep.layers.OneForAll` for a shared body.
     n_missing : int, default=0
         Columns after the features which say what is missing.
     embedding : {None, "periodic"}, default=None
@@ -154,13 +147,13 @@ class ModularRegressionNetwork(nn.Module):
         body: str = "separate",
         equal_start: bool = False,
         dropout: float = 0.0,
-        module: Factory | None = None,
+        module: Callable[..., nn.Module] | None = None,
         n_missing: int = 0,
         embedding: str | None = None,
     ) -> None:
         super().__init__()
-        check_choice("body", body, BODIES)
-        check_choice("embedding", embedding, EMBEDDINGS)
+        check_choice("body", body, ("separate", "shared", "adapters"))
+        check_choice("embedding", embedding, (None, "periodic"))
         hidden = checked_sizes(hidden_layer_sizes) if module is None else ()
         widths = [n_features + n_missing, *hidden, n_outputs]
         n_shared = len(hidden) if body == "shared" else 0
@@ -180,15 +173,12 @@ class ModularRegressionNetwork(nn.Module):
 
 
 #: The names by which trained models know their network.
-NETWORKS: dict[str, Callable[..., nn.Module]] = {
-    "autoencoder": ModularAutoencoderNetwork,
-    "regression": ModularRegressionNetwork,
-}
+NETWORKS = {"autoencoder": ModularAutoencoderNetwork, "regression": ModularRegressionNetwork}
 
 
 def build_members(
     name: str,
-    factory: Factory | None,
+    factory: Callable[..., nn.Module] | None,
     widths: Sequence[int],
     activation: Activation,
     n_modules: int,
@@ -203,7 +193,7 @@ def build_members(
     name : str
         What messages call the factory.
     factory : callable or None
-        Makes a user's module, see :class:`modae.deep.copies.Copies`; None for our own layers.
+        Makes a user's module, see :class:`modae.deep.layers.Copies`; None for our own layers.
     widths : sequence of int
         Number of inputs, sizes of the hidden layers, number of outputs.
     activation, n_modules, equal_start, dropout

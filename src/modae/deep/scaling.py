@@ -1,6 +1,6 @@
 """How numbers come to a network: centred, divided by one number or by one for each column."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -69,7 +69,7 @@ class Scaling:
 
     @property
     def factor(self) -> Any:
-        """What centred columns are multiplied by: 0 for a column that was constant."""
+        """What centred columns are multiplied by: 0 for those that were constant."""
         return np.divide(1.0, self.scale, out=np.zeros(len(self.mean)), where=self.scale > 0.0)
 
     def apply(self, block: Rows, dtype: Any) -> Array:
@@ -78,10 +78,7 @@ class Scaling:
         # In the better of both precisions: digits that the mean cancels must still be there.
         wide = np.promote_types(dense.dtype, dtype)
         scaled = np.subtract(dense, self.mean.astype(wide), dtype=wide)
-        if np.ndim(self.scale):
-            scaled *= self.factor.astype(wide)
-        else:
-            scaled /= wide.type(self.scale)
+        scaled *= self.factor.astype(wide)
         if self.limit is not None:
             scaled /= np.hypot(1.0, scaled / self.limit)  # whose squares do not overflow
         if self.missing is not None:
@@ -105,27 +102,26 @@ def column_moments(rows: Rows, weights: Array | None = None) -> tuple[Array, Arr
 
     A deviation is 0 for a column that is constant, or empty.
     """
-    shares = shares_of(weights, rows.shape[0])[:, None]
-    with np.errstate(over="ignore", invalid="ignore"):
-        sums, present, absent = np.zeros((3, rows.shape[1]))
-        for cut, block, there in _blocks(rows):
-            sums += (shares[cut] * np.where(there, block, 0.0)).sum(axis=0)
+    shares, n_features = shares_of(weights, rows.shape[0])[:, None], rows.shape[1]
+    absent = np.zeros(n_features, dtype=bool)
+
+    def mean_of(change: Callable[[Array], Array]) -> Array:
+        """Of the entries that are there, each changed first; 0 where there is none."""
+        sums, present = np.zeros((2, n_features))
+        for cut in gen_batches(rows.shape[0], max(1, NUMBERS_IN_BLOCK // n_features)):
+            block = rows[cut].toarray() if issparse(rows) else rows[cut]
+            block = np.asarray(block, dtype=np.float64)
+            there = ~np.isnan(block)
+            sums += (shares[cut] * np.where(there, change(block), 0.0)).sum(axis=0)
             present += (shares[cut] * there).sum(axis=0)
-            absent += (~there).sum(axis=0)
-        mean = np.divide(sums, present, out=np.zeros_like(sums), where=present > 0.0)
-        squares = np.zeros_like(sums)
-        for cut, block, there in _blocks(rows):
-            squares += (shares[cut] * np.where(there, block - mean, 0.0) ** 2).sum(axis=0)
-        deviation = np.sqrt(np.divide(squares, present, out=np.zeros_like(sums), where=present > 0.0))
+            absent[~there.all(axis=0)] = True
+        return np.divide(sums, present, out=sums, where=present > 0.0)
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = mean_of(lambda entries: entries)
+        deviation = np.sqrt(mean_of(lambda entries: (entries - mean) ** 2))
     deviation[deviation <= ROUND_OFF * np.abs(mean)] = 0.0
     return mean, deviation, np.flatnonzero(absent)
-
-
-def _blocks(rows: Rows) -> Iterator[tuple[slice, Array, np.ndarray]]:
-    for cut in gen_batches(rows.shape[0], max(1, NUMBERS_IN_BLOCK // rows.shape[1])):
-        block = rows[cut].toarray() if issparse(rows) else rows[cut]
-        block = np.asarray(block, dtype=np.float64)
-        yield cut, block, ~np.isnan(block)
 
 
 def _check_spread(name: str, rows: Rows, scale: Any) -> None:

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.optim import Optimizer
+from torch.optim import SGD, Adam, AdamW, Optimizer
 
-from modae.deep.loss import LossTerms, check_name
+from modae.deep.loss import Loss, LossTerms, check_name, linear_output_terms, modular_loss
 from modae.deep.model import ORDER, SPLIT, Data, TrainedModel, TrainingState, to_arrays, to_tensors
-from modae.deep.shortcut import network_terms
+from modae.deep.networks import ModularAutoencoderNetwork
 from modae.utils.arrays import Array, Indices
-from modae.utils.parameters import check_non_negative
+from modae.utils.parameters import check_non_negative, check_positive
 
 #: Of fewer rows none is held out: what a handful says of the best epoch is chance.
 FEWEST_ROWS = 40
@@ -31,11 +31,7 @@ GROWTH_LIMIT = 1e3
 #: Bytes, just below the largest that glibc's threshold follows, 32 MiB.
 LARGE_BLOCK = 31 << 20
 
-OPTIMIZERS: dict[str, type[Optimizer]] = {
-    "adam": torch.optim.Adam,
-    "adamw": torch.optim.AdamW,
-    "sgd": torch.optim.SGD,
-}
+OPTIMIZERS: dict[str, type[Optimizer]] = {"adam": Adam, "adamw": AdamW, "sgd": SGD}
 
 #: Factors of the learning rate in an epoch, counted from 0; functions of the epoch and nothing else.
 SCHEDULES: dict[str, Callable[[int, int], float]] = {
@@ -86,7 +82,6 @@ def train(
         until, judges = state.refit, None
     elif model.held_out is not None:
         chosen, judges = np.setdiff1d(chosen, model.held_out), data.some(model.held_out)
-    validate = judges is not None
     batch_size = len(chosen) if options.batch_size == "all" else int(options.batch_size)
     limit = options.max_gradient_norm
     # Freed at once: after that, glibc keeps what later steps free, instead of fetching pages for each.
@@ -95,7 +90,7 @@ def train(
     optimizer = make_optimizer(options, network, state)
     forward = torch.compile(network) if options.compile else network
     while state.epoch < until:
-        if validate and state.epoch - state.best_epoch >= options.patience:
+        if judges is not None and state.epoch - state.best_epoch >= options.patience:
             break
         epoch = state.epoch + 1
         rate = float(options.learning_rate) if stream else learning_rate(options, state.epoch)
@@ -109,8 +104,7 @@ def train(
             record = {"loss": loss, "members": members, "of_mean": of_mean}
             record |= {"diversity": members - of_mean, "learning_rate": rate}
             network.eval()
-            if validate:
-                assert judges is not None
+            if judges is not None:
                 found = model.mean_losses(judges, network=network)
                 # Together is how modules of a supervised ensemble will be used.
                 record["valid_loss"] = found[1] if options._judged_together else model.loss(*found)
@@ -122,14 +116,15 @@ def train(
             grew = f"grew from {losses[0]:.3g} in the first epoch"
             raise diverged(epoch, (loss, members, of_mean), grew)
         least = state.history["valid_loss"][state.best_epoch - 1] if state.best_weights else math.inf
-        weights, is_best = to_arrays(network.state_dict()), not validate or record["valid_loss"] < least
+        weights = to_arrays(network.state_dict())
+        is_best = judges is None or record["valid_loss"] < least
         state = replace(
             state,
             epoch=epoch,
             history=history,
             weights=weights,
             best_epoch=epoch if is_best else state.best_epoch,
-            best_weights=weights if validate and is_best else state.best_weights,
+            best_weights=state.best_weights if judges is None or not is_best else weights,
             optimizer_name=type(optimizer).__name__,
             optimizer=to_arrays(optimizer.state_dict()["state"]),
         )
@@ -190,28 +185,82 @@ def train_step(
     return seen[0]
 
 
-def rows_held_out(strata: np.ndarray, places: Indices, seed: int, fraction: float) -> Indices | None:
-    """A part of the rows that has its share of each stratum, and leaves one of each; None if too few.
+def network_terms(
+    network: Any,
+    x: Tensor,
+    target: Tensor,
+    diversity: float,
+    loss: Loss = "squared_error",
+    **others: Any,
+) -> LossTerms:
+    """The modular loss of what a network makes of a batch, the shortest way: for training.
 
-    Rows in order of their stratum, and by chance inside each, are taken at equal distances.
+    Equal, to rounding, to ``modular_loss(network(x), target, diversity, ..., return_terms=True)``, which
+    is also how it is found for any network and loss that have no shorter way.
 
     Parameters
     ----------
-    strata : ndarray of shape (n,)
-        Class of each row; all alike where there are none.
-    places : ndarray of int
-        The rows to choose from.
+    network : torch.nn.Module
+        From rows (n, D) to the outputs of M modules (M, n, ...).
+    x : Tensor of shape (n, D)
+    target : Tensor
+        See :func:`modae.deep.loss.modular_loss`; so for the other parameters.
+    diversity : float in [0, 1]
+    loss : {"squared_error", "huber", "cross_entropy"} or callable, default="squared_error"
+    others
+        Other arguments of ``modular_loss``.
+
+    Returns
+    -------
+    terms : LossTerms
+        Means over the rows.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from modae.deep.loss import modular_loss
+    >>> from modae.deep.networks import ModularAutoencoderNetwork
+    >>> from modae.deep.training import network_terms
+    >>> network = ModularAutoencoderNetwork(20, n_modules=5, n_components=3)
+    >>> rows = torch.rand(30, 20)
+    >>> long_way = modular_loss(network(rows), rows, 0.5)
+    >>> bool(torch.isclose(network_terms(network, rows, rows, 0.5).loss, long_way))
+    True
+    """
+    decoder = network.decoder if isinstance(network, ModularAutoencoderNetwork) else None
+    if loss == "squared_error" and isinstance(decoder, nn.Sequential):
+        last: Any = decoder[-1]
+        n_outputs, n_inputs = last.weight.shape[1:]
+        # A wide layer has large W^T W, and few rows have small reconstructions.
+        if n_inputs < min(n_outputs, len(x)):
+            hidden = decoder[:-1](network.encoder(x))
+            return linear_output_terms(hidden, last.weight, last.bias, target, diversity)
+    return modular_loss(network(x), target, diversity, loss=loss, return_terms=True, **others)
+
+
+def rows_held_out(data: Data, seed: int, fraction: float) -> Indices | None:
+    """A part of the rows that has its share of each class, and leaves one of each; None if too few.
+
+    Rows in order of their class, and by chance inside each, are taken at equal distances. Where there
+    are no classes, all rows are alike.
+
+    Parameters
+    ----------
+    data : Data
+        Rows without weight are not chosen.
     seed : int
     fraction : float
         The part to choose.
     """
+    places, classes = data.places(), data.targets
     if len(places) < FEWEST_ROWS:
         return None
+    if classes is None or classes.dtype.kind == "f":
+        classes = np.zeros(data.rows.shape[0], dtype=int)
     rng = np.random.default_rng([seed, SPLIT])
     order = rng.permutation(places)
-    order = order[np.argsort(strata[order], kind="stable")]
-    first = np.append(True, strata[order][1:] != strata[order][:-1])
-    free = order[~first]
+    order = order[np.argsort(classes[order], kind="stable")]
+    free = order[1:][classes[order][1:] == classes[order][:-1]]  # without the first of each class
     n_chosen = min(len(free), max(1, round(fraction * len(places))))
     steps = (np.arange(n_chosen) + rng.random()) * (len(free) / max(1, n_chosen))
     return np.sort(free[steps.astype(int)]) if n_chosen else None
@@ -237,6 +286,8 @@ def make_optimizer(options: Any, network: nn.Module, state: TrainingState) -> Op
     """An optimiser with what it remembers; it is told only what differs from its defaults."""
     for name in ("learning_rate", "weight_decay"):
         check_non_negative(name, getattr(options, name))
+    if options.max_gradient_norm is not None:
+        check_positive("max_gradient_norm", options.max_gradient_norm)
     chosen, settings = options.optimizer, dict[str, Any](lr=float(options.learning_rate))
     if not (isclass(chosen) and issubclass(chosen, Optimizer)):
         check_name("optimizer", chosen, OPTIMIZERS, "a torch.optim.Optimizer class")

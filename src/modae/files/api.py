@@ -7,7 +7,6 @@ from typing import Any
 
 from modae import __version__
 from modae.files import archive
-from modae.files.archive import ARRAYS, MEMBER, opened
 from modae.utils.atomic import atomic_write
 
 # The classes of writing and reading are imported when they are needed: ``describe`` must stay light.
@@ -96,8 +95,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, resumable: bool = Fals
         "objects": writer.objects,
     }
     entries = {archive.HEADER: [archive.as_json(header)]}
-    entries[ARRAYS] = archive.safetensors_parts(writer.arrays)
-    entries |= {MEMBER.format(place): [member] for place, member in enumerate(writer.members)}
+    entries[archive.ARRAYS] = archive.safetensors_parts(writer.arrays)
+    entries |= {archive.MEMBER.format(place): [member] for place, member in enumerate(writer.members)}
     with atomic_write(Path(path).expanduser()) as file:
         archive.write_entries(file, entries)
 
@@ -141,9 +140,9 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     from modae.files.objects import Reader
 
     names = _names_of(trusted)
-    with opened(path) as (content, header):
-        arrays, count = from_bytes(content.read(ARRAYS)), len(content.namelist()) - 2
-        members = [content.read(MEMBER.format(place)) for place in range(count)]
+    with archive.opened(path) as (content, header):
+        arrays, count = from_bytes(content.read(archive.ARRAYS)), len(content.namelist()) - 2
+        members = [content.read(archive.MEMBER.format(place)) for place in range(count)]
         return Reader(arrays, members, names).root(header)
 
 
@@ -161,7 +160,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
         columns, classes, sizes of the modules, the certificate), ``arrays`` (how many), ``bytes``,
         ``holds_rows`` and ``notes``. Only the header of the file is read.
     """
-    with opened(path) as (_, header):
+    with archive.opened(path) as (_, header):
         told: dict[str, Any] = {name: kind(header[name]) for name, kind in DESCRIBED.items()}
     told["bytes"] = Path(path).expanduser().stat().st_size
     told["notes"] = [ROWS_NOTE] if told["holds_rows"] else []

@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted
 from modae.files.archive import require
 from modae.files.rules import Layout, layout_for, layout_named
 
-Node: TypeAlias = Any
 Arrays: TypeAlias = dict[str, np.ndarray]
 
 MAKERS = {"float": float, "tuple": tuple, "dict": dict, "dtype": np.dtype}
@@ -40,14 +39,14 @@ class Writer:
     def __init__(self, resumable: bool = False) -> None:
         self.arrays: Arrays = {}
         self.members: list[bytes] = []
-        self.objects: list[Node] = []
+        self.objects: list[Any] = []
         self.holds_rows = False
         self._resumable = resumable
-        self._places: dict[int, int] = {}
-        self._names: dict[tuple[Any, ...], str] = {}
-        self._alive: list[Any] = []  # what has a number by its address must not move
+        # By address: each has what is there beside it, so that nothing else comes to be there.
+        self._places: dict[int, tuple[int, Any]] = {}
+        self._names: dict[tuple[Any, ...], tuple[str, np.ndarray]] = {}
 
-    def node(self, value: Any) -> Node:
+    def node(self, value: Any) -> Any:
         """The tree of a value."""
         kind: Any = type(value)
         if value is None or kind in (bool, int, str) or (kind is float and isfinite(value)):
@@ -73,12 +72,11 @@ class Writer:
         if id(whole) not in self._places:
             layout = layout_for(type(whole))
             node = self._foreign(whole) if layout is None else self._ours(whole, layout)
-            self._alive.append(whole)
-            self._places[id(whole)] = len(self.objects)
+            self._places[id(whole)] = len(self.objects), whole
             self.objects.append(node)
-        return self._places[id(whole)]
+        return self._places[id(whole)][0]
 
-    def _foreign(self, value: Any) -> Node:
+    def _foreign(self, value: Any) -> Any:
         from modae.files.foreign import dump_member  # skops takes seconds to import
 
         member = dump_member(value, self.keep)
@@ -86,7 +84,7 @@ class Writer:
         self.members.append(member)
         return {"member": len(self.members) - 1}
 
-    def _ours(self, whole: Any, layout: Layout) -> Node:
+    def _ours(self, whole: Any, layout: Layout) -> Any:
         """Fields, and for estimators parameters, and attributes of a user's own subclass."""
         cls: Any = type(whole)
         state = {name: getattr(whole, name) for name in layout.fields if hasattr(whole, name)}
@@ -105,7 +103,7 @@ class Writer:
         node = {"type": layout.name} | ({} if cls is layout.cls else {"class": self.node(cls)})
         return node | {"state": {name: self.node(value) for name, value in state.items()}}
 
-    def _array(self, values: np.ndarray) -> Node:
+    def _array(self, values: np.ndarray) -> Any:
         kind = values.dtype.kind
         if kind in "OUMm":  # objects, text and dates, one by one
             items = values.ravel().astype("i8") if kind in "Mm" else values.ravel()
@@ -119,10 +117,9 @@ class Writer:
         turned = values.flags.f_contiguous and not values.flags.c_contiguous
         if place not in self._names:
             little = values.astype(values.dtype.newbyteorder("<"), copy=False)
-            self._names[place] = f"{len(self.arrays)}"
-            self.arrays[self._names[place]] = np.asarray(little.T if turned else little, order="C")
-            self._alive.append(values)
-        node = {"$": "array", "name": self._names[place]} | ({"turned": True} if turned else {})
+            self._names[place] = f"{len(self.arrays)}", values
+            self.arrays[f"{len(self.arrays)}"] = np.asarray(little.T if turned else little, order="C")
+        node = {"$": "array", "name": self._names[place][0]} | ({"turned": True} if turned else {})
         return node if values.flags.writeable else node | {"frozen": True}
 
 
@@ -224,10 +221,11 @@ def summary_of(model: Any) -> dict[str, Any]:
         "predicts", "classes" (as text, or None), "notes" (of the command line), and "model": what the
         layout of the last step tells.
     """
-    steps = list(getattr(model, "steps", [("model", model)]))
+    steps = [pair for pair in getattr(model, "steps", ()) if pair[1] not in (None, "passthrough")]
+    steps = steps or [("model", model)]
     first, last = steps[0][1], steps[-1][1]
     names, classes = getattr(first, "feature_names_in_", None), getattr(last, "classes_", None)
-    fitted, notes = _is_fitted(last), getattr(model, NOTES, {})
+    fitted, notes = _is_fitted(model), getattr(model, NOTES, {})
     notes = notes.items() if isinstance(notes, dict) else ()
     return {
         "steps": [[name, type(step).__name__] for name, step in steps],
@@ -243,11 +241,9 @@ def summary_of(model: Any) -> dict[str, Any]:
 
 
 def _is_fitted(model: Any) -> bool:
-    layout = layout_for(type(model))
-    if layout is not None:
-        return any(name in vars(model) for name in layout.fields)
     with suppress(NotFittedError):
-        check_is_fitted(model)
+        if isinstance(model, BaseEstimator):
+            check_is_fitted(model)
         return True
     return False
 

@@ -40,8 +40,7 @@ def text(value: Any, sizes: Sizes) -> None:
 
 def labels(value: Any, sizes: Sizes) -> None:
     """C different labels in order: numbers, strings, dates, or objects that can be compared."""
-    one_axis = isinstance(value, np.ndarray) and value.ndim == 1 and len(value) > 0
-    require(one_axis and value.dtype.kind in "fiubUOMm", "must be numbers, strings or dates")
+    numbers("C", kinds="fiubUOMm", within=None)(value, sizes)
     plain = value.dtype != object or all(isinstance(each, (str, int, float)) for each in value)
     require(plain and (value[:-1] < value[1:]).all(), "labels must differ and be in order")
     count("C")(len(value), sizes)
@@ -50,9 +49,8 @@ def labels(value: Any, sizes: Sizes) -> None:
 
 def feature_names(value: Any, sizes: Sizes) -> None:
     """One name for each of D features."""
-    named = isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype == object
-    require(named and all(isinstance(name, str) for name in value), "must be an array of strings")
-    count("D")(len(value), sizes)
+    numbers("D", kinds="O", within=None)(value, sizes)
+    require(all(isinstance(name, str) for name in value), "must be strings")
 
 
 def choice(*values: Any) -> Rule:

@@ -34,10 +34,8 @@ def onnx_model(estimator: Any) -> ModelProto:
     """The model that :func:`export_onnx` writes, checked."""
     if not hasattr(estimator, "n_features_in_"):
         first = estimator.steps[0][1] if hasattr(estimator, "steps") else estimator
-        raise refusal(
-            type(first).__name__,
-            "it does not read a table of numbers of fixed width; export what comes after it.",
-        )
+        reason = "it does not read a table of numbers of fixed width; export what comes after it."
+        raise refusal(type(first).__name__, reason)
     width, graph = int(estimator.n_features_in_), Graph()
     answer = convert(graph, estimator, Features(Graph.INPUT, width))
     notes = {"modae": __version__, "class": type(estimator).__name__}
@@ -85,10 +83,8 @@ def convert(
                 continue
             here = _inside(place, f"step {name!r} ({type(unwrap(step)).__name__})")
             if not isinstance(answer, Features):
-                raise refusal(
-                    here,
-                    "skl2onnx does not know the transform of the classifier or regressor before it.",
-                )
+                reason = "skl2onnx does not know the transform of the classifier or regressor before it."
+                raise refusal(here, reason)
             is_last = step is estimator.steps[-1][1]
             answer = convert(graph, step, answer, here, decisions=decisions and is_last)
         return answer

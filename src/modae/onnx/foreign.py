@@ -84,26 +84,21 @@ def _smallest_margins(graph: Graph, pairs: str, n_classes: int) -> str:
 
 def _own_converter(estimator: Any, place: str) -> Converter | None:
     """A converter of ours, None for skl2onnx, or an error where neither would be right."""
-    kind = type(estimator)
+    kind, reason = type(estimator), ""
     if kind in (neighbors.KNeighborsClassifier, neighbors.KNeighborsRegressor):
         metric, weights = estimator.effective_metric_, estimator.weights
         one_output = is_regressor(estimator) or np.ndim(estimator._y) == 1
-        if metric == "euclidean" and one_output and weights in ("uniform", None, "distance"):
-            return OWN_CONVERTERS[kind]
-        if weights == "distance":
-            raise refusal(
-                place,
-                f"with weights='distance' only Euclidean distances can, got metric={metric!r}; use "
-                "weights='uniform'.",
-            )
-        return None
-    if kind is SGDClassifier and estimator.loss == "modified_huber":
-        raise refusal(place, "the probabilities of loss='modified_huber' cannot; use loss='log_loss'.")
-    if kind in (neighbors.RadiusNeighborsClassifier, neighbors.RadiusNeighborsRegressor):
-        raise refusal(
-            place,
-            "runtimes fail on rows of few neighbours; use KNeighborsClassifier or KNeighborsRegressor.",
-        )
+        if not (metric == "euclidean" and one_output and weights in ("uniform", None, "distance")):
+            if weights != "distance":
+                return None
+            reason = f"with weights='distance' only Euclidean distances can, got metric={metric!r}; "
+            reason += "use weights='uniform'."
+    elif kind is SGDClassifier and estimator.loss == "modified_huber":
+        reason = "the probabilities of loss='modified_huber' cannot; use loss='log_loss'."
+    elif kind in (neighbors.RadiusNeighborsClassifier, neighbors.RadiusNeighborsRegressor):
+        reason = "runtimes fail at few neighbours; use KNeighborsClassifier or KNeighborsRegressor."
+    if reason:
+        raise refusal(place, reason)
     return OWN_CONVERTERS.get(kind)
 
 

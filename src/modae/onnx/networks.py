@@ -7,13 +7,12 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 import torch
-from onnx import TensorProto
 from torch import Tensor, nn
 
 from modae.deep.autoencoder import ModularAutoencoder
 from modae.deep.classifier import ModularNetworkClassifier
-from modae.deep.copies import Copies
-from modae.deep.regressor import ModularNetworkRegressor
+from modae.deep.layers import Copies
+from modae.deep.supervised import ModularNetworkRegressor
 from modae.onnx.graph import Classification, Converter, Features, Graph, Regression, refusal
 from modae.utils.extras import require
 
@@ -22,7 +21,7 @@ def deep_codes(graph: Graph, extractor: Any, x: Features) -> Features:
     """Codes of all modules of a ModularAutoencoder."""
     model = extractor._model()
     stack = _outputs(graph, model, [model.network.encoder], x)
-    width = model.n_modules * model.n_components
+    width = model.n_modules * extractor.n_components_
     codes = graph.add("Reshape", graph.add("Transpose", stack, perm=[1, 0, 2]), [-1, width])
     return Features(codes, width, model.n_modules)
 
@@ -63,24 +62,18 @@ def _mean_of_modules(graph: Graph, stack: str) -> str:
 def _outputs(graph: Graph, model: Any, parts: list[nn.Module], x: Features) -> str:
     """What the modules say of rows after these parts of their network, (M, n, outputs)."""
     scaling = model.scaling
-    rows = graph.centred(x.name, scaling.mean)
-    if np.ndim(scaling.scale):
-        rows = graph.add("Mul", rows, scaling.factor)
-    else:
-        rows = graph.add("Div", rows, scaling.scale)
+    rows = graph.add("Mul", graph.centred(x.name, scaling.mean), scaling.factor)
     if scaling.limit is not None:
         near = graph.add("Clip", rows, -1e9, 1e9)  # whose squares are numbers
         bent = graph.add("Div", near, scaling.limit)
-        rows = graph.add(
-            "Div", near, graph.add("Sqrt", graph.add("Add", graph.add("Mul", bent, bent), 1.0))
-        )
+        length = graph.add("Sqrt", graph.add("Add", graph.add("Mul", bent, bent), 1.0))
+        rows = graph.add("Div", near, length)
     if scaling.missing is not None:
         absent = graph.add("IsNaN", x.name)
         rows = graph.add("Where", absent, 0.0, rows)
         if len(scaling.missing):
             told = graph.add("Gather", absent, scaling.missing, axis=1)
-            told = graph.add("Cast", told, to=TensorProto.FLOAT)
-            rows = graph.add("Concat", rows, told, axis=1)
+            rows = graph.add("Concat", rows, graph.cast(told, np.float32), axis=1)
     return graph.embed(exported(parts, scaling.width), rows)[0]
 
 
@@ -127,8 +120,7 @@ def exported(parts: list[nn.Module], width: int) -> Any:
         logger.setLevel(level)
     model = program.model_proto
     if not model.graph.output[0].type.tensor_type.shape.dim[1].dim_param:
-        raise refusal(  # it took the rows of the example for a constant
-            name,
-            "torch.onnx.export fixed the number of rows; write x.shape[0], or -1, in place of len(x).",
-        )
+        # It took the rows of the example for a constant.
+        reason = "torch.onnx.export fixed the number of rows; write x.shape[0] or -1 in place of len(x)."
+        raise refusal(name, reason)
     return model
