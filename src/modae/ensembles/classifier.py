@@ -204,7 +204,7 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
             own = None if weights is None else weights[train]
             part = for_known(routed, train)
             trained._fit_to_features([each[train] for each in features], y[train], own, part)
-            scores.append(trained._tally([each[test] for each in features])[2])
+            scores.append(np.asarray(trained._tally([each[test] for each in features])[2]))
             tested.append(test)
         order = np.argsort(np.concatenate(tested))
         labels = np.searchsorted(self.classes_, y)
@@ -325,7 +325,7 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
         wrong = self.classes_[self._winner(features, shares)] != y
         return wrong.astype(float), (self.classes_[votes] != y).mean(axis=0), decisions
 
-    def _winner(self, features: Sequence[Array], shares: Array) -> Indices:
+    def _winner(self, features: Sequence[Array] | Array, shares: Array) -> Indices:
         """Index of the class that wins."""
 
         def probability(rows: Indices) -> Array:

@@ -98,7 +98,7 @@ class FoldModules:
         return self._columns if sizes is None else self._known[_key(sizes)]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class FoldsInMemory:
     """Folds of rows in memory, each decomposed when it is first used.
 

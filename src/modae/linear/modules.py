@@ -313,7 +313,7 @@ class CertifiedModules(AcceptsRows, KeyFigures):
         }
 
 
-def merged_sums(models: Sequence[Any], kind: type) -> DataSummary:
+def merged_sums(models: Sequence[Any], kind: Any) -> DataSummary:
     """The sums behind all models together; an error if one has none, or has rows instead."""
     if not models:
         raise ValueError("models must have at least one fitted model, got none.")
