@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from modae.data.rows import Rows
 from modae.data.summary import DataSummary
 from modae.data.validation import copy_columns, gather, lazy_rows, summarised
-from modae.linear.model import ROTATIONS, SOLVERS, LinearModel, Settings, resolved_components
+from modae.linear.model import ROTATIONS, SOLVERS, LinearModel, Modules, Settings, resolved_components
 from modae.linear.modules import CertifiedModules, LinearModules, fitted, merged_sums
 from modae.utils.arrays import Array
 from modae.utils.parallel import lock_for_forks
@@ -387,3 +387,6 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
         width = resolved_components(self.n_components, n_features)
         others = {"solver": self.solver, "spectrum": self.spectrum, "rotation": self.rotation}
         return Settings.of(self, width, seed, **others)
+
+    def _modules(self) -> Modules:
+        return self._solved_model().modules

@@ -80,11 +80,6 @@ class BaggedAxes(NamedTuple):
     decoders: Array
     eigenvalues: Array
 
-    @property
-    def modules(self) -> Modules:
-        """What maps rows to codes and back."""
-        return Modules(self.mean, self.encoders, self.decoders, diversity=0.0)
-
 
 @dataclass(eq=False, repr=False)
 class BaggingAutoencoder(LinearModules):
@@ -206,3 +201,6 @@ class BaggingAutoencoder(LinearModules):
         )
         self.__dict__ = fresh.__dict__
         return self
+
+    def _modules(self) -> Modules:
+        return Modules(self.mean_, self.encoders_, self.decoders_, diversity=0.0)

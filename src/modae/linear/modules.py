@@ -197,8 +197,7 @@ class LinearModules(ModularTransformer, KeyFigures, BaseEstimator):
     def _fitted_modules(self) -> Modules:
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)  # whose message is the one that people know
-        modules: Modules = self._solved_model().modules
-        return modules
+        return self._modules()
 
     def _modules_and_rows(self, X: Any, method: str) -> tuple[Modules, Rows]:
         modules = self._fitted_modules()
@@ -219,6 +218,10 @@ class LinearModules(ModularTransformer, KeyFigures, BaseEstimator):
 
     def _solved_model(self) -> Any:
         return self._model
+
+    @abstractmethod
+    def _modules(self) -> Modules:
+        """The fitted modules."""
 
 
 class CertifiedModules(AcceptsRows, KeyFigures):
