@@ -6,12 +6,12 @@ from modae import display as display
 from modae import metrics as metrics
 from modae import report as report
 from modae.ensembles.classifier import ModularClassifier as ModularClassifier
-from modae.ensembles.classifier_cv import ModularClassifierCV as ModularClassifierCV
+from modae.ensembles.cv import ModularClassifierCV as ModularClassifierCV
+from modae.ensembles.cv import ModularRegressorCV as ModularRegressorCV
 from modae.ensembles.neighbors import NearestNeighborClassifier as NearestNeighborClassifier
 from modae.ensembles.neighbors import NearestNeighborRegressor as NearestNeighborRegressor
 from modae.ensembles.outliers import ModularOutlierDetector as ModularOutlierDetector
 from modae.ensembles.regressor import ModularRegressor as ModularRegressor
-from modae.ensembles.regressor_cv import ModularRegressorCV as ModularRegressorCV
 from modae.files.api import describe as describe
 from modae.files.api import load as load
 from modae.files.api import save as save

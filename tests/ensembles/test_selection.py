@@ -1,5 +1,7 @@
 """From scores to a choice, with every number worked out by hand."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.stats import sem
@@ -22,8 +24,9 @@ def trials(scores):
         }
         for sizes, row in zip(CANDIDATES, scores, strict=False)
     }
-    nothing = dict.fromkeys(["model", "data", "y", "weights", "scoring", "n_jobs"])
-    return Trials(**nothing, classify=True, folds=[()] * len(scores[0]), outcomes=found)
+    data = SimpleNamespace(folds=[()] * len(scores[0]), y=None, weights=None)
+    nothing = dict.fromkeys(["model", "scoring", "n_jobs"])
+    return Trials(**nothing, data=data, classify=True, outcomes=found)
 
 
 def table(scores):

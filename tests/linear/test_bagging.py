@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from modae import BaggingAutoencoder
-from modae.data.bootstrap import bootstrap_counts
+from modae.linear.bagging import bootstrap_counts
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ from modae.datasets import load_benchmark
 from modae.display import AllocationDisplay, DiversityPathDisplay, ReconstructionDisplay
 from modae.display.style import pyplot
 from modae.ensembles.classifier import ModularClassifier
-from modae.ensembles.classifier_cv import ModularClassifierCV
+from modae.ensembles.cv import ModularClassifierCV
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.files.objects import model_summary
 from modae.linear.autoencoder import LinearModularAutoencoder

@@ -23,11 +23,10 @@ from modae.cli.tables import as_typed, batch_rows, check_output
 from modae.cli.training_data import TrainingData, front_steps, missing_targets, read_table, scale_ratio
 from modae.data.validation import take_rows
 from modae.ensembles.classifier import ModularClassifier
-from modae.ensembles.classifier_cv import ModularClassifierCV
 from modae.ensembles.conformal import hold_out
+from modae.ensembles.cv import ModularClassifierCV, ModularRegressorCV
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.regressor import ModularRegressor
-from modae.ensembles.regressor_cv import ModularRegressorCV
 from modae.files.api import describe, save
 from modae.files.objects import NOTES
 from modae.linear.autoencoder import LinearModularAutoencoder

@@ -6,7 +6,7 @@ reading data ends here, and two sets of moments merge exactly, so "same moments,
 whole contract of in-memory, weighted, streamed and distributed fitting.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -99,9 +99,9 @@ class Moments:
             np.multiply.outer(step[cut], (a * b) * step, out=covariance[cut])
             for factor, part in factors:
                 covariance[cut] += factor * part[cut]
-        return Moments(
+        return replace(
+            self,
             weight=self.weight + other.weight,
-            shift=self.shift,
             offset=self.offset + b * delta,
             covariance=covariance,
             dtype=min(self.dtype, other.dtype, key=lambda dtype: dtype.itemsize),

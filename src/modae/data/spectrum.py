@@ -79,15 +79,6 @@ class Spectrum:
         """Number of kept axes along which the data vary."""
         return int(np.count_nonzero(self.eigenvalues))
 
-    @cached_property
-    def variance_unit(self) -> float:
-        """``unit ** 2``, by which variances are multiplied for the user, if they fit in a float64."""
-        unit = self.unit**2
-        total, limits = self.total_variance * unit, np.finfo(np.float64)
-        if self.total_variance > 0.0 and not limits.tiny <= total <= limits.max:
-            raise out_of_range(self.unit * float(np.sqrt(self.total_variance)))
-        return unit
-
     def leading(self, n_modules: int, n_components: int) -> Spectrum:
         """The axes that matter: min(M*H, rank), but H at least, to fill a module."""
         count = max(n_components, min(n_modules * n_components, self.rank))
@@ -164,8 +155,12 @@ def tidy(spectrum: Spectrum, dtype: Precision, cancelled: float = 0.0) -> Spectr
 
     Round-off is about one unit in the last place of ``dtype`` for each of sqrt(D) independent errors,
     relative to the largest eigenvalue and to what was ``cancelled`` to find it. What is dropped goes
-    into the slack, so that a lower bound made from the rest stays true.
+    into the slack, so that a lower bound made from the rest stays true. A variance that does not fit in
+    a float64 in the unit of the user is an error.
     """
+    total, limits = spectrum.total_variance, np.finfo(np.float64)
+    if total > 0.0 and not limits.tiny <= total * spectrum.unit**2 <= limits.max:
+        raise out_of_range(spectrum.unit * float(np.sqrt(total)))
     largest = max(spectrum.eigenvalues[0], 0.0) + cancelled
     floor = float(np.finfo(dtype).eps) * np.sqrt(len(spectrum.mean)) * largest
     kept = np.where(spectrum.eigenvalues > floor, spectrum.eigenvalues, 0.0)

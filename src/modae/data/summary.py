@@ -131,36 +131,30 @@ class DataSummary:
             )
         return DataSummary(moments, pending)
 
-    def spectrum(self, n_axes: int | None, method: str = "auto") -> Spectrum:
-        """Principal axes and eigenvalues of all rows, by the route that :func:`choose_route` names."""
-        route = self._route(n_axes, method)
-        if route == "covariance":
-            moments = self.as_moments().moments
-            assert moments is not None
-            return spectrum_of_moments(moments, n_axes)
-        kept = gathered(self.pending)
-        kept = KeptRows(on_host(kept.rows), kept.weights)
-        if route == "gram" or n_axes is None:
-            return spectrum_of_gram(kept, n_axes)
-        return spectrum_by_krylov(kept, n_axes)
-
-    def _route(self, n_axes: int | None, method: str) -> str:
-        if self.moments is not None:
-            return "covariance"
-        return choose_route(self.n_pending, self.pending[0].rows.shape[1], n_axes, method)
-
     def decomposed(
-        self, n_modules: int, n_components: int | float, method: str
+        self, n_modules: int, n_components: int | float, method: str = "auto"
     ) -> tuple[DataSummary, Spectrum, int]:
         """The axes that M modules of H components can use, and H: a share of the variance decides it.
 
-        Before them the summary that was decomposed: moments if they were made of one set of rows.
+        They are found by the route that :func:`choose_route` names. Before them the summary that was
+        decomposed: moments if they were made of one set of rows.
         """
         n_axes = n_modules * n_components if isinstance(n_components, int) else None
-        ready = self
-        if self.moments is None and self._route(n_axes, method) == "covariance":
-            ready = self.as_moments()
-        whole = ready.spectrum(n_axes, method)
+        ready, route = self, "covariance"
+        if self.moments is None:
+            route = choose_route(self.n_pending, self.pending[0].rows.shape[1], n_axes, method)
+            ready = self.as_moments() if route == "covariance" else self
+        if route == "covariance":
+            moments = ready.as_moments().moments
+            assert moments is not None
+            whole = spectrum_of_moments(moments, n_axes)
+        else:
+            kept = gathered(self.pending)
+            kept = KeptRows(on_host(kept.rows), kept.weights)
+            if route == "gram" or n_axes is None:
+                whole = spectrum_of_gram(kept, n_axes)
+            else:
+                whole = spectrum_by_krylov(kept, n_axes)
         width = n_components if isinstance(n_components, int) else whole.components_for(n_components)
         return ready, whole.leading(n_modules, width), width
 

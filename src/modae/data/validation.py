@@ -6,11 +6,12 @@ new lazy kind of data is one subclass and one line in ``LAZY_ROWS``; no estimato
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from importlib import import_module
 from inspect import signature
+from operator import call as called
 from typing import Any, TypeVar
 
 import narwhals as nw
@@ -20,9 +21,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length, get_tags
 from sklearn.utils.validation import validate_data
 
-from modae.data.placed_parts import HeldParts, Parts
 from modae.data.rows import HOST, DeviceArray, Place, Rows, on_host, place_of, remember_place
 from modae.utils.arrays import FLOAT64, Array
+from modae.utils.parallel import run_parallel
 
 FLOATS = (np.float64, np.float32)
 
@@ -134,6 +135,14 @@ def dtypes_of(place: Place, upcast: bool = False) -> Any:
     return [getattr(place.xp, dtype.__name__) for dtype in dtypes if np.dtype(dtype) <= place.precise]
 
 
+def copy_columns(estimator: Any, like: Any) -> None:
+    """Number and names of the columns, as another estimator knows them; none of an earlier fit."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        vars(estimator).pop(name, None)
+        if hasattr(like, name):
+            setattr(estimator, name, getattr(like, name))
+
+
 def codes_of(X: Any) -> Rows:
     """What ``transform`` returned, or something like it, as a dense float matrix."""
     place = place_of(X)
@@ -202,6 +211,39 @@ class RowwiseCall:
         return getattr(self.estimator, self.method)(X, **self.options)
 
 
+#: The place of a part, and a function of it and of what is shared.
+Task = tuple[int, Callable[..., Any]]
+
+
+class Parts:
+    """Arrays with the same rows, such as the codes of each module, and work on each where it lies.
+
+    Here they lie in this process; those of data elsewhere are a subclass.
+    """
+
+    def __init__(self, arrays: Sequence[Any], shared: dict[str, Any] | None = None) -> None:
+        self.arrays, self.shared = arrays, shared or {}
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    def run(
+        self, tasks: Sequence[Task], n_jobs: int | None = None, advance: Any = None, **shared: Any
+    ) -> list[Any]:
+        """``function(part, **shared)`` for each task, where the part is; ``advance()`` after each."""
+        given = self.shared | shared
+        calls = [(partial(function, **given), self.arrays[place]) for place, function in tasks]
+        return run_parallel(called, calls, n_jobs, advance)
+
+    def derived(self, functions: Sequence[Callable[..., Any]]) -> "Parts":
+        """Parts that are ``function(part 0)``, one for each function."""
+        return Parts([function(self.arrays[0]) for function in functions])
+
+    def keep(self, **shared: Any) -> "Parts":
+        """The same parts, computed and kept for many tasks, with arguments that all of these need."""
+        return Parts(self.arrays, self.shared | shared)
+
+
 class LazyRows(ABC):
     """Data that are read chunk by chunk, when they are needed: what estimators ask of them.
 
@@ -229,7 +271,7 @@ class LazyRows(ABC):
 
     def parts(self, call: RowwiseCall) -> Parts:
         """The answers of a call that has one array for each part, in memory or where the rows are."""
-        return HeldParts(self.map(call))
+        return Parts(self.map(call))
 
     @abstractmethod
     def fold(self, call: RowwiseCall, states: Any, step: Any, **shared: Any) -> list[Any]:

@@ -1,7 +1,5 @@
 """What all ensembles on modules share: fitting and asking the members."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -13,14 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from modae.data.placed_parts import Parts
-from modae.data.validation import columns_of, take_rows
+from modae.data.validation import Parts, columns_of, copy_columns, take_rows
 from modae.ensembles.composition import SIZES, EnsembleParameters, Routed
 from modae.ensembles.members import (
     Generator,
@@ -46,9 +39,6 @@ class ModularEnsemble(EnsembleParameters):
     Abstract: a subclass says what its default member is, and puts the members' answers together.
     """
 
-    n_modules: int | None
-    n_components: int | float | None
-    diversity: float | None
     stream: bool
     n_jobs: int | None
     random_state: Any
@@ -89,15 +79,36 @@ class ModularEnsemble(EnsembleParameters):
     def _fitted(
         self, X: Any, lazy: Any, y: Any, known: Indices, weights: Array | None, routed: Routed
     ) -> Self:
-        """A copy, fitted: the extractor to all rows, the members to those whose targets are known.
+        """A copy, fitted: the extractor to all rows, then a member to the features of each module.
 
-        So a fit that fails leaves this model as it was.
+        So a fit that fails leaves this model as it was. If only some targets are ``known``, the members,
+        and the features, are for these rows, and the extractor sees all rows and no targets.
         """
-        extractor, features, members = self._fit_parts(X, lazy, y, known, routed)
-        fresh, y, weights = copy(self), y[known], None if weights is None else weights[known]
-        fresh._keep_columns(X, extractor)
+        for_extractor, for_members = two_generators(self.random_state)
+        extractor, features = self._new_extractor(for_extractor), None
+        linear = type(extractor) is LinearModularAutoencoder  # others may change what fit does
+        if len(known) < len(y):
+            extractor = extractor.fit(X, **routed["extractor"].fit)
+            X, y, routed = take_rows(X, known), y[known], for_known(routed, known)
+            weights = None if weights is None else weights[known]
+        elif linear and lazy is None:
+            features = extractor.fit_transform_modules(X, y, **routed["extractor"].fit)
+        else:
+            extractor = extractor.fit(X, y, **routed["extractor"].fit)
+        fresh = copy(self)
+        copy_columns(fresh, extractor)
+        if not hasattr(extractor, "n_features_in_"):
+            validate_data(fresh, columns_of(X), skip_check_array=True)
+        if self.stream:
+            members = stream_members(self, extractor, X, lazy, y, routed, for_members)
+        else:
+            if features is None:
+                features = features_of(extractor, X, lazy)
+            if not isinstance(features, Parts):
+                check_consistent_length(features[0], y)
+            members = self._fit_members(features, y, routed, for_members)
         fresh._publish(extractor, members, y, weights)
-        fresh._calibrate_vote(features, y, weights, routed, known)
+        fresh._calibrate_vote(features, y, weights, routed)
         return fresh
 
     def _fit_to_features(
@@ -124,32 +135,6 @@ class ModularEnsemble(EnsembleParameters):
             return extractor
         seeds = seeds_for(extractor, rng)
         return clone(extractor).set_params(**seeds, **given)
-
-    def _fit_parts(
-        self, X: Any, lazy: Any, y: Any, known: Indices, routed: Routed
-    ) -> tuple[Any, Any, list[Member]]:
-        """Fit a copy of the extractor, then a member to the features of each module.
-
-        If only some labels are ``known``, the members, and the features, are for these rows, and the
-        extractor sees all rows and no labels.
-        """
-        for_extractor, for_members = two_generators(self.random_state)
-        extractor, features = self._new_extractor(for_extractor), None
-        linear = type(extractor) is LinearModularAutoencoder  # others may change what fit does
-        if len(known) < len(y):
-            extractor = extractor.fit(X, **routed["extractor"].fit)
-            X, y, routed = take_rows(X, known), y[known], for_known(routed, known)
-        elif linear and lazy is None:
-            features = extractor.fit_transform_modules(X, y, **routed["extractor"].fit)
-        else:
-            extractor = extractor.fit(X, y, **routed["extractor"].fit)
-        if self.stream:
-            return extractor, features, stream_members(self, extractor, X, lazy, y, routed, for_members)
-        if features is None:
-            features = features_of(extractor, X, lazy)
-        if not isinstance(features, Parts):
-            check_consistent_length(features[0], y)
-        return extractor, features, self._fit_members(features, y, routed, for_members)
 
     def _fit_members(self, features: Any, y: Any, routed: Routed, rng: Any) -> list[Member]:
         """A fitted member for the features of each module, trained where these are."""
@@ -200,9 +185,17 @@ class ModularEnsemble(EnsembleParameters):
     def _keep_held_out(self, model: Any, X: Any, y: Any) -> None:
         """Remember what this model, or a search for it, says of rows that no member was trained on."""
 
-    def _calibrate_vote(
-        self, features: Any, y: Any, weights: Array | None, routed: Routed, known: Indices
-    ) -> None:
+    def _rows_held_out(self, name: str, method: str) -> Any:
+        """What is known of rows held out, an attribute that only some fits leave behind."""
+        check_is_fitted(self)
+        if not hasattr(self, name):
+            raise ValueError(
+                f"{method} needs rows that no member was trained on: fit with calibrate, for example "
+                "calibrate=0.25."
+            )
+        return getattr(self, name)
+
+    def _calibrate_vote(self, features: Any, y: Any, weights: Array | None, routed: Routed) -> None:
         """Find what only rows held out can tell."""
 
     def _check_members(self, members: Sequence[Member]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -10,32 +11,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.metrics import accuracy_score
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from modae.data.placed_parts import Parts
 from modae.data.targets import labels_of
-from modae.data.validation import by_rows, gather, weights_of
+from modae.data.validation import Parts, by_rows, gather
 from modae.ensembles.base import stacked
 from modae.ensembles.composition import Routed
 from modae.ensembles.conformal import HeldOut
-from modae.ensembles.members import (
-    Member,
-    MemberError,
-    all_have,
-    check_classes,
-    for_known,
-    votes_for_pairs,
-)
+from modae.ensembles.members import Member, MemberError, all_have, for_known, votes_for_pairs
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.uncertainty import VotingEnsemble
 from modae.ensembles.votes import (
     TIE_BREAKS,
     VOTINGS,
     Scores,
+    best_temperature,
     decide,
     for_all_classes,
-    found_temperature,
     softmax_shares,
     vote_shares,
 )
@@ -181,7 +174,13 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
     def _publish(self, extractor: Any, members: list[Member], y: Any, weights: Array | None) -> None:
         """Members, classes with their shares in the training data, and how the members vote."""
         classes, labels = np.unique(y, return_inverse=True)
-        check_classes(members, classes)
+        for member in members:  # one that was fitted elsewhere may know other classes
+            known = getattr(member.estimator, "classes_", classes)
+            if not np.isin(known, classes).all():
+                raise ValueError(
+                    f"{member} knows classes {list(known)}, some of which are not in y, which has "
+                    f"{list(classes)}: fit it to the same labels."
+                )
         totals = np.bincount(labels, weights=weights, minlength=len(classes))
         super()._publish(extractor, members, y, weights)
         self.classes_, self.class_prior_ = classes, totals / (totals.sum() or 1.0)
@@ -191,10 +190,8 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
         if self.voting_ == "decision":
             self.temperature_ = 1.0 if self.calibration in (None, "cv") else float(self.calibration)
 
-    def _calibrate_vote(
-        self, features: Any, y: Any, weights: Array | None, routed: Routed, known: Indices
-    ) -> None:
-        """The temperature, if it is to be found."""
+    def _calibrate_vote(self, features: Any, y: Any, weights: Array | None, routed: Routed) -> None:
+        """The temperature with the smallest log loss on rows held out in three folds, if wanted."""
         if self.voting_ != "decision" or self.calibration != "cv":
             return
         if self.stream or isinstance(features, Parts):
@@ -202,8 +199,16 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
                 "calibration='cv' holds rows out, which needs the features in memory: give a "
                 "temperature, or None, with dask data and with stream=True."
             )
-        own = for_known(routed, known)
-        self.temperature_ = found_temperature(self, features, y, weights, own)
+        trained, scores, tested = copy(self), [], []
+        for train, test in StratifiedKFold(3).split(y, y):
+            own = None if weights is None else weights[train]
+            part = for_known(routed, train)
+            trained._fit_to_features([each[train] for each in features], y[train], own, part)
+            scores.append(np.asarray(trained._tally([each[test] for each in features])[2]))
+            tested.append(test)
+        order = np.argsort(np.concatenate(tested))
+        labels = np.searchsorted(self.classes_, y)
+        self.temperature_ = best_temperature(np.concatenate(scores)[order], labels, weights)
 
     def _keep_held_out(self, model: Any, X: Any, y: Any) -> None:
         self.held_out_ = HeldOut.of(model, X, y)
@@ -297,12 +302,8 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
         -------
         scores : ndarray of shape (n_modules,)
         """
-        labels = gather(self.predict_members(X))
-        y = column_or_1d(gather(y))
-        check_consistent_length(labels[0], y)
-        weights = weights_of(gather(sample_weight), len(y))
-        scores: Array = np.average(labels == y, axis=1, weights=weights)
-        return scores
+        members, y, weights = gather(self.predict_members(X)), gather(y), gather(sample_weight)
+        return np.array([accuracy_score(y, each, sample_weight=weights) for each in members])
 
     def _check_members(self, members: Sequence[Member]) -> None:
         for member in members:
@@ -324,9 +325,20 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
         wrong = self.classes_[self._winner(features, shares)] != y
         return wrong.astype(float), (self.classes_[votes] != y).mean(axis=0), decisions
 
-    def _winner(self, features: Sequence[Array], shares: Array) -> Indices:
+    def _winner(self, features: Sequence[Array] | Array, shares: Array) -> Indices:
         """Index of the class that wins."""
-        breakers = self._breakers(features)
+
+        def probability(rows: Indices) -> Array:
+            if self.voting_ != "hard" or not all_have("predict_proba", self.estimators_):
+                return np.zeros((len(rows), len(self.classes_)))
+            some = features[:, rows] if isinstance(features, np.ndarray) else [f[rows] for f in features]
+            answers = for_all_classes(self._ask("predict_proba", some), self.estimators_, self.classes_)
+            return np.mean(answers, axis=0)
+
+        def prior(rows: Indices) -> Array:
+            return np.tile(self.class_prior_, (len(rows), 1))
+
+        breakers: dict[str, Scores] = {"probability": probability, "prior": prior}
         return decide(shares, [breakers[name] for name in TIE_BREAKS[self.tie_break]])
 
     def _tally(self, features: Sequence[Array]) -> tuple[Array, Indices, Array | None]:
@@ -354,19 +366,6 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
                 f"classes {self.classes_.tolist()}."
             )
         return votes
-
-    def _breakers(self, features: Sequence[Array] | Array) -> dict[str, Scores]:
-        def probability(rows: Indices) -> Array:
-            if self.voting_ != "hard" or not all_have("predict_proba", self.estimators_):
-                return np.zeros((len(rows), len(self.classes_)))
-            some = features[:, rows] if isinstance(features, np.ndarray) else [f[rows] for f in features]
-            answers = for_all_classes(self._ask("predict_proba", some), self.estimators_, self.classes_)
-            return np.mean(answers, axis=0)
-
-        def prior(rows: Indices) -> Array:
-            return np.tile(self.class_prior_, (len(rows), 1))
-
-        return {"probability": probability, "prior": prior}
 
     def _key_figures(self) -> dict[str, str]:
         held = {"Held out": str(self.held_out_)} if hasattr(self, "held_out_") else {}

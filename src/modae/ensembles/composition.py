@@ -1,7 +1,5 @@
 """What ensembles and searches share before any fit: nested parameters, metadata, reading targets."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -11,17 +9,12 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import (
-    has_fit_parameter,
-    validate_data,
-)
+from sklearn.utils.validation import has_fit_parameter
 
 from modae.data.targets import known_targets
-from modae.data.validation import columns_of, split_weights, weights_of
+from modae.data.validation import split_weights, weights_of
 from modae.ensembles.conformal import hold_out
-from modae.ensembles.members import (
-    Named,
-)
+from modae.ensembles.members import Named
 from modae.ensembles.neighbors import NearestNeighbor
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.notebook import KeyFigures
@@ -89,12 +82,8 @@ class EnsembleParameters(KeyFigures, BaseEstimator):
             nested = any(name.startswith(f"{part}__") for name in params)
             if getattr(self, part) is None and nested:
                 setattr(self, part, default())
-        names = [name for name, _ in self._named_members()]
-        for name in [name for name in names if name in params]:
-            replaced = params.pop(name)
-            self.estimator = [
-                (known, replaced if known == name else member) for known, member in self.estimator
-            ]
+        if dict(self._named_members()).keys() & params.keys():
+            self.estimator = [(name, params.pop(name, member)) for name, member in self.estimator]
         super().set_params(**params)
         return self
 
@@ -183,15 +172,6 @@ class EnsembleParameters(KeyFigures, BaseEstimator):
         takes = has_fit_parameter(self._part("extractor"), "sample_weight")
         routed = {"extractor": Bunch(fit=weights if takes else {})}
         return routed | {name: Bunch(fit=weights) for name, _ in members}
-
-    def _keep_columns(self, X: Any, extractor: Any) -> None:
-        """Number and names of the columns, as the extractor found them if it is one that tells."""
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
-            if hasattr(extractor, name):
-                setattr(self, name, getattr(extractor, name))
-        if not hasattr(extractor, "n_features_in_"):
-            validate_data(self, columns_of(X), skip_check_array=True)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata of ``fit`` go to ``fit`` of the extractor and of the members that request them.

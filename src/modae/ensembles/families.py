@@ -1,7 +1,5 @@
 """The kinds of members that a search tries by itself, and the learner on X that each must beat."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple, Self
@@ -21,6 +19,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from modae.data.validation import AcceptsRows
 from modae.ensembles.neighbors import NearestNeighborClassifier, NearestNeighborRegressor
 from modae.linear.model import resolved_components, share_of_columns
 from modae.utils.parameters import check_count, check_diversity
@@ -38,7 +37,7 @@ AXIS_ALIGNED = (
 )  # fmt: skip
 
 
-class AllColumns(TransformerMixin, BaseEstimator):
+class AllColumns(AcceptsRows, TransformerMixin, BaseEstimator):
     """One module, which holds the columns as they are: an ensemble on it is the plain learner on X.
 
     Examples
@@ -66,11 +65,6 @@ class AllColumns(TransformerMixin, BaseEstimator):
         """Names of the columns."""
         numbered = [f"x{place}" for place in range(self.n_features_in_)]
         return np.asarray(getattr(self, "feature_names_in_", numbered), dtype=object)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 class Family(NamedTuple):

@@ -8,10 +8,8 @@ Of rows that lie elsewhere, on the workers of dask or in files, only sums come h
 :mod:`modae.ensembles.lazy_folds`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import call
 from typing import Any, NamedTuple
@@ -77,6 +75,10 @@ class FoldData(NamedTuple):
         return [module_features(modules, each) for each in self.rows]
 
 
+#: The rows that a function is for, and the function.
+FoldTask = tuple[FoldKey, Callable[[FoldData], Any]]
+
+
 class FoldModules:
     """The modules of candidates on one fold, by their sizes; those of no sizes are the columns."""
 
@@ -96,6 +98,7 @@ class FoldModules:
         return self._columns if sizes is None else self._known[_key(sizes)]
 
 
+@dataclass(eq=False, repr=False)
 class FoldsInMemory:
     """Folds of rows in memory, each decomposed when it is first used.
 
@@ -114,40 +117,28 @@ class FoldsInMemory:
         Places of rows in no fold: scaler and extractor see them in every fold, as in the end.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        y: np.ndarray,
-        weights: Array | None,
-        folds: Sequence[Fold],
-        extractor: Any,
-        settings: Settings | None,
-        route: Callable[..., Any],
-        unlabelled: np.ndarray,
-    ) -> None:
-        self.X, self.y, self.weights, self.folds = X, y, weights, folds
-        self.unlabelled = unlabelled
-        self.extractor, self.settings, self.route = extractor, settings, route
-        self.is_sparse = hasattr(X, "tocsr")
-        self._data: dict[FoldKey, FoldData] = {}
-        self._modules: dict[FoldKey, FoldModules] = {}
+    X: Any
+    y: np.ndarray
+    weights: Array | None
+    folds: Sequence[Fold]
+    extractor: Any
+    settings: Settings | None
+    route: Callable[..., Any]
+    unlabelled: np.ndarray
 
-    @property
-    def known(self) -> set[FoldKey]:
-        """Folds that were used."""
-        return set(self._data)
+    def __post_init__(self) -> None:
+        self.is_sparse = hasattr(self.X, "tocsr")
+        self.known: dict[FoldKey, FoldModules] = {}  # of the folds that were used
+        self._data: dict[FoldKey, FoldData] = {}
 
     def modules(self, key: FoldKey) -> FoldModules:
         """The modules of a fold; it is decomposed if it was not."""
-        if key not in self._data:
+        if key not in self.known:
             self._prepare(key)
-        return self._modules[key]
+        return self.known[key]
 
     def run(
-        self,
-        tasks: Sequence[tuple[FoldKey, Callable[[FoldData], Any]]],
-        n_jobs: int | None = None,
-        advance: Callable[[], object] | None = None,
+        self, tasks: Sequence[FoldTask], n_jobs: int | None = None, advance: Any = None
     ) -> list[Any]:
         """``function(data of the fold)`` for each task."""
         calls = [(function, self._data[key]) for key, function in tasks]
@@ -193,7 +184,7 @@ class FoldsInMemory:
                 return [extractor.with_params(**each) for each in known]
 
         self._data[key] = data
-        self._modules[key] = FoldModules(AllColumns().fit(train), make)
+        self.known[key] = FoldModules(AllColumns().fit(train), make)
 
 
 def settled(sizes: Sizes) -> Sizes:

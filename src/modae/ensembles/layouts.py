@@ -4,20 +4,17 @@ Sizes: D features, M modules, H components, C classes, T targets, N rows that a 
 K rows held out.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from modae.ensembles.classifier import ModularClassifier
-from modae.ensembles.classifier_cv import ModularClassifierCV
 from modae.ensembles.conformal import HeldOut
+from modae.ensembles.cv import ModularClassifierCV, ModularRegressorCV
 from modae.ensembles.families import AllColumns
 from modae.ensembles.neighbors import NearestNeighborClassifier, NearestNeighborRegressor, NearestRows
 from modae.ensembles.outliers import ModularOutlierDetector
 from modae.ensembles.regressor import Calibration, ModularRegressor
-from modae.ensembles.regressor_cv import ModularRegressorCV
 from modae.files import rules
 from modae.files.archive import require
 from modae.files.rules import Layout, Rule, Sizes, choice, count, maybe, number, numbers, part, record

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
@@ -19,12 +19,11 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
 
-from modae.data.placed_parts import Parts
 from modae.data.rows import centred_product
 from modae.data.summary import DataSummary
-from modae.data.validation import LazyRows, RowwiseCall, rows_of
+from modae.data.validation import AcceptsRows, LazyRows, Parts, RowwiseCall, copy_columns, rows_of
 from modae.ensembles.families import AllColumns
-from modae.ensembles.folds import FixedModules, Fold, FoldData, FoldKey, FoldModules, Sizes
+from modae.ensembles.folds import FixedModules, Fold, FoldData, FoldKey, FoldModules, FoldTask, Sizes
 from modae.linear.model import LinearModel, Settings, solutions_for
 from modae.utils.arrays import Array, Indices
 
@@ -76,7 +75,7 @@ def cells_of(folds: Sequence[Fold], n_rows: int) -> tuple[Indices, list[list[int
     return cell_of.reshape(-1), [np.flatnonzero(column).tolist() for column in kinds.T]
 
 
-class KeptColumns(BaseEstimator):
+class KeptColumns(AcceptsRows, BaseEstimator):
     """One module: rows as they are, or their coordinates in the rows of ``basis`` around ``centre``."""
 
     def __init__(self, centre: Array | None = None, basis: Array | None = None) -> None:
@@ -88,11 +87,6 @@ class KeptColumns(BaseEstimator):
         if self.basis is not None and self.centre is not None:
             return centred_product(rows, self.centre, self.basis.T)[None]
         return (rows.toarray() if issparse(rows) else rows)[None]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 class LazyFolds:
@@ -138,7 +132,7 @@ class LazyFolds:
         self._summaries = dict(enumerate(cells.merged(names) for names in train_cells))
         self._summaries[WHOLE] = self.summary
         self._lazy, self._extractor, self._settings = lazy, extractor, settings
-        self._shared = {"y": y, "weights": weights, "folds": list(folds)}
+        self.y, self.weights, self.folds = y, weights, list(folds)
 
     def prepare(self, scales: list[bool], *, columns: bool) -> None:
         """Decompose all folds, and keep what candidates see: all columns if they may ask for them."""
@@ -146,10 +140,10 @@ class LazyFolds:
             if scales[0]:
                 raise ValueError("scale=True needs dense rows, got sparse chunks: use scale=False.")
             del scales[1:]  # what is standardised is not sparse
-        self.known: set[FoldKey] = {(place, scaled) for place in self._summaries for scaled in scales}
         self._scaled = {
             (place, scaled): Standardised.of(self._summaries[place], scaled)
-            for place, scaled in sorted(self.known)
+            for place in sorted(self._summaries)
+            for scaled in scales
         }
         models = {key: LinearModel(self._settings, each.summary) for key, each in self._scaled.items()}
         axes = np.concatenate(
@@ -158,21 +152,17 @@ class LazyFolds:
         centre, basis = None, None
         if not columns and len(axes) < axes.shape[1]:
             centre, basis = self.summary.mean, np.linalg.qr(axes.T)[0].T
-        self._modules = {
+        self.known: dict[FoldKey, FoldModules] = {
             key: self._modules_of(models[key], each, centre, basis) for key, each in self._scaled.items()
         }
         kept = KeptColumns(centre, basis)
-        for name in {"n_features_in_", "feature_names_in_"} & vars(self._extractor).keys():
-            setattr(kept, name, getattr(self._extractor, name))
+        copy_columns(kept, self._extractor)
         call = RowwiseCall(kept, "transform_modules", axis=1)
-        self._kept: Parts = self._lazy.parts(call).keep(**self._shared)
+        shared = {"y": self.y, "weights": self.weights, "folds": self.folds}
+        self._kept: Parts = self._lazy.parts(call).keep(**shared)
 
     def _modules_of(
-        self,
-        model: LinearModel,
-        how: Standardised,
-        centre: Array | None,
-        basis: Array | None,
+        self, model: LinearModel, how: Standardised, centre: Array | None, basis: Array | None
     ) -> FoldModules:
         """Modules of a fold as products with what is kept of the rows."""
         spectrum = model.spectrum
@@ -192,13 +182,10 @@ class LazyFolds:
 
     def modules(self, key: FoldKey) -> FoldModules:
         """The modules of a fold."""
-        return self._modules[key]
+        return self.known[key]
 
     def run(
-        self,
-        tasks: Sequence[tuple[FoldKey, Callable[[FoldData], Any]]],
-        n_jobs: int | None = None,
-        advance: Callable[[], object] | None = None,
+        self, tasks: Sequence[FoldTask], n_jobs: int | None = None, advance: Any = None
     ) -> list[Any]:
         """``function(data of the fold)`` for each task, where the rows are."""
         work = [(0, partial(_on_fold, place, function)) for (place, _), function in tasks]
@@ -249,8 +236,7 @@ class Standardised:
         scaler = StandardScaler()
         scaler.scale_, scaler.mean_ = 1.0 / self.factors, self.mean
         scaler.var_, scaler.n_samples_seen_ = scaler.scale_**2, self.summary.weight
-        for name in {"n_features_in_", "feature_names_in_"} & vars(like).keys():
-            setattr(scaler, name, getattr(like, name))
+        copy_columns(scaler, like)
         return scaler
 
 

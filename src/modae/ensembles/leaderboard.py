@@ -76,15 +76,8 @@ class Leaderboard(dict[str, np.ndarray]):
             apart = self._gap(place) if place else ""
             rows.append((name, level, apart, f"{fit:.1f} s", f"{predict:.2f} s"))
         widths = [max(len(row[column]) for row in rows) for column in range(5)]
-        return "\n".join(
-            "  ".join(
-                [
-                    row[0].ljust(widths[0]),
-                    *(text.rjust(w) for text, w in zip(row[1:], widths[1:], strict=True)),
-                ]
-            ).rstrip()
-            for row in rows
-        )
+        line = "  ".join(f"{{:{'>' if column else '<'}{width}}}" for column, width in enumerate(widths))
+        return "\n".join(line.format(*row).rstrip() for row in rows)  # names to the left
 
     def apart(self, own: str) -> str:
         """How far the model of this name is from the strongest of the others."""

@@ -1,7 +1,5 @@
 """Fit and query one estimator per module; errors name the module."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -13,8 +11,7 @@ from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
 from sklearn.utils import Bunch, check_random_state
 
-from modae.data.placed_parts import HeldParts
-from modae.data.validation import LazyRows, RowwiseCall, gather
+from modae.data.validation import LazyRows, Parts, RowwiseCall, gather
 from modae.utils.arrays import Array, Indices
 from modae.utils.parallel import run_parallel
 
@@ -164,7 +161,7 @@ def features_of(extractor: Any, X: Any, lazy: LazyRows | None) -> Any:
     if lazy is None:
         return module_features(extractor, X)
     parts = lazy.parts(RowwiseCall(extractor, "transform_modules", axis=1))
-    return parts.arrays if isinstance(parts, HeldParts) else parts
+    return parts.arrays if type(parts) is Parts else parts
 
 
 def module_features(extractor: Any, X: Any) -> Sequence[Array]:
@@ -204,17 +201,6 @@ def seeds_for(estimator: Any, rng: Generator) -> dict[str, int]:
     params = estimator.get_params(deep=True)
     free = sorted(name for name in params if name.split("__")[-1] == "random_state")
     return {name: rng.randint(2**31 - 1) for name in free if params[name] is None}
-
-
-def check_classes(members: Sequence[Member], classes: np.ndarray) -> None:
-    """A member that was fitted elsewhere may know other classes."""
-    for member in members:
-        known = getattr(member.estimator, "classes_", classes)
-        if not np.isin(known, classes).all():
-            raise ValueError(
-                f"{member} knows classes {list(known)}, some of which are not in y, which has "
-                f"{list(classes)}: fit it to the same labels."
-            )
 
 
 def votes_for_pairs(members: Sequence[Any]) -> bool:

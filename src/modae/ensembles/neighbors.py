@@ -1,7 +1,5 @@
 """The default member: exact nearest neighbours, by a tree in few dimensions, by products in many."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
@@ -11,7 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -160,7 +158,10 @@ class NearestNeighbor(BaseEstimator):
         refuse_masked("X", X)
         refuse_masked("y", y)
         self.check_parameters()
-        X, y = fresh._validated(X, y)
+        numbers = is_regressor(self)
+        X, y = validate_data(fresh, X, y, dtype=FLOATS, multi_output=numbers, y_numeric=numbers)
+        if not numbers:
+            check_classification_targets(y)
         self.__dict__ = fresh._fit_checked(X, y, weights_of(sample_weight, len(X))).__dict__
         return self
 
@@ -199,10 +200,6 @@ class NearestNeighbor(BaseEstimator):
         check_is_fitted(self)
         queries: Array = validate_data(self, X, reset=False, dtype=FLOATS)
         return queries
-
-    @abstractmethod
-    def _validated(self, X: Any, y: Any) -> tuple[Array, np.ndarray]:
-        """X as floats and y as it is kept."""
 
     @abstractmethod
     def _targets(self, y: np.ndarray) -> np.ndarray:
@@ -278,11 +275,6 @@ class NearestNeighborClassifier(ClassifierMixin, NearestNeighbor):
         np.add.at(probabilities, (np.arange(len(labels))[:, None], labels), shares)
         return probabilities
 
-    def _validated(self, X: Any, y: Any) -> tuple[Array, np.ndarray]:
-        X, y = validate_data(self, X, y, dtype=FLOATS)
-        check_classification_targets(y)
-        return X, y
-
     def _targets(self, y: np.ndarray) -> np.ndarray:
         self.classes_, labels = np.unique(y, return_inverse=True)
         return labels
@@ -325,9 +317,6 @@ class NearestNeighborRegressor(RegressorMixin, NearestNeighbor):
         targets, shares = self._neighbors(X)
         mean: Array = np.einsum("nk,nk...->n...", shares, targets)
         return mean
-
-    def _validated(self, X: Any, y: Any) -> tuple[Array, np.ndarray]:
-        return validate_data(self, X, y, dtype=FLOATS, multi_output=True, y_numeric=True)
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
         return np.array(y, dtype=y.dtype if y.dtype.kind == "f" else np.float64)

@@ -1,7 +1,5 @@
 """ModularOutlierDetector: rows unlike those of the training, by their neighbours and what is left."""
 
-from __future__ import annotations
-
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -12,7 +10,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, indexable
 
-from modae.data.validation import by_rows, gather, require_in_memory, take_rows
+from modae.data.validation import by_rows, copy_columns, gather, require_in_memory, take_rows
 from modae.ensembles.members import as_seed, seeds_for
 from modae.ensembles.neighbors import NearestRows
 from modae.linear.autoencoder import LinearModularAutoencoder
@@ -202,10 +200,7 @@ class ModularOutlierDetector(OutlierMixin, KeyFigures, BaseEstimator):
         extractor = clone(self._part())
         rng = None if seed is None else check_random_state(seed)
         self.extractor_ = extractor.set_params(**seeds_for(extractor, rng)).fit(X)
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
-            if hasattr(self.extractor_, name):
-                setattr(self, name, getattr(self.extractor_, name))
+        copy_columns(self, self.extractor_)
         codes = np.asarray(gather(self.extractor_.transform(X)))
         if len(codes) < 2:
             raise ValueError("X must have at least 2 rows, to compare them, got n_samples = 1.")

@@ -1,7 +1,5 @@
 """A fitted model taken apart: the steps before the modules, the modules, the ensemble on them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

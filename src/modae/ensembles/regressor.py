@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, is_regressor
 from sklearn.metrics import r2_score
-from sklearn.utils.validation import check_is_fitted
 
 from modae.data.targets import targets_of
 from modae.data.validation import by_rows, gather
@@ -184,15 +183,9 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         intervals : ndarray of shape (n_samples, 2) or (n_samples, n_targets, 2)
             Lower and upper end.
         """
-        check_is_fitted(self)
+        calibration: Calibration = self._rows_held_out("calibration_", "predict_interval")
         check_fraction("coverage", coverage)
-        if not hasattr(self, "calibration_"):
-            raise ValueError(
-                "predict_interval needs rows that no member was trained on: fit with calibrate, for "
-                "example calibrate=0.25."
-            )
-        prediction = self.predict(X)
-        width = self.calibration_.half_width(float(coverage))
+        prediction, width = self.predict(X), calibration.half_width(float(coverage))
         half = width if prediction.ndim == 2 else width[0]
         return np.stack([prediction - half, prediction + half], axis=-1)
 

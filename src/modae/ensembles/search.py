@@ -1,10 +1,11 @@
-"""The trials of a search: candidates on folds, compared by their errors on the same rows."""
+"""The trials of a search: candidates on folds, compared by their errors on the same rows.
 
-from __future__ import annotations
+From many cheap trials to few costly ones: that is the order in which candidates are tried.
+"""
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
 from time import perf_counter, time
@@ -14,10 +15,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
+from sklearn.utils import get_tags
 
 from modae.ensembles.composition import SIZES
-from modae.ensembles.families import variance
-from modae.ensembles.folds import Fold, FoldData, FoldKey
+from modae.ensembles.families import Family, variance
+from modae.ensembles.folds import FoldData, FoldKey, Sizes
 from modae.utils.arrays import Array
 
 #: A candidate is dropped from a race when it is worse by so many standard errors of paired rows.
@@ -25,6 +27,12 @@ CLEARLY = 2.0
 
 #: Candidates are screened on two folds, or on as many as it takes to test them on so many rows.
 SCREEN_FOLDS, SCREEN_ROWS = 2, 500
+
+#: Of each family so many sizes race, the best ones of the screening.
+FINALISTS = 2
+
+#: Sizes and diversity are screened with few modules.
+FEW_MODULES = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +45,7 @@ class Candidate:
     family: str
     estimator: Any
     params: dict[str, Any] = field(default_factory=dict)
-    sizes: dict[str, Any] | None = None
+    sizes: Sizes | None = None
     gamma: float | None = None
     scaled: bool = False
 
@@ -68,10 +76,7 @@ class Trials:
     model : ensemble
         All but the extractor and the members is the same for all candidates.
     data : FoldsInMemory or LazyFolds
-        Where the rows of the folds are, and their modules.
-    folds : sequence of Fold
-    y, weights
-        Of all rows; weights may be None.
+        Where the rows of the folds are, and their modules; and targets and weights of all rows.
     classify : bool
         Whether y are labels.
     scoring : as in ``GridSearchCV``
@@ -84,9 +89,6 @@ class Trials:
 
     model: Any
     data: Any
-    folds: Sequence[Fold]
-    y: np.ndarray
-    weights: Array | None
     classify: bool
     scoring: Any
     n_jobs: int | None
@@ -145,7 +147,7 @@ class Trials:
     def race(self, candidates: Sequence[Candidate]) -> None:
         """Fold after fold, drop those that are clearly worse than the best."""
         alive = list(candidates)
-        for place in range(len(self.folds)):
+        for place in range(len(self.data.folds)):
             self.run(alive, [place])
             if place > 0:
                 best = min(alive, key=self.cost)
@@ -159,17 +161,21 @@ class Trials:
             return np.inf
         cost = -float(np.mean([outcome.score for outcome in found.values()]))
         if self.scoring is None and not self.classify:  # R^2 of a small fold says little: all rows
-            tested = np.concatenate([self.folds[place][1] for place in found])
-            weights = None if self.weights is None else self.weights[tested]
             losses = np.concatenate([outcome.losses for outcome in found.values()])
-            cost = error_of(losses, self.y[tested], weights, classify=False) - 1.0
+            cost = error_of(losses, *self.tested(found), classify=False) - 1.0
         return np.inf if np.isnan(cost) else cost
+
+    def tested(self, places: Iterable[int]) -> tuple[np.ndarray, Array | None]:
+        """Targets and weights of the test rows of some folds."""
+        rows = np.concatenate([self.data.folds[place][1] for place in places])
+        return self.data.y[rows], None if self.data.weights is None else self.data.weights[rows]
 
     @property
     def few_folds(self) -> range:
         """The folds on which candidates are screened."""
-        n_folds, n_tested = len(self.folds), sum(len(test) for _, test in self.folds)
-        return range(min(n_folds, max(SCREEN_FOLDS, ceil(SCREEN_ROWS * n_folds / max(n_tested, 1)))))
+        n_tested = [len(test) for _, test in self.data.folds]
+        needed = ceil(SCREEN_ROWS * len(n_tested) / max(sum(n_tested), 1))
+        return range(min(len(n_tested), max(SCREEN_FOLDS, needed)))
 
     @property
     def tried(self) -> list[Candidate]:
@@ -188,8 +194,8 @@ class Trials:
         screened, those that were tried on more folds before those that were dropped, and scores that
         are not numbers last, as in ``GridSearchCV``.
         """
-        tried, names = self.tried, Outcome._fields[:5]
-        known = np.array([[k in self.outcomes[each] for k in range(len(self.folds))] for each in tried])
+        tried, names, folds = self.tried, Outcome._fields[:5], range(len(self.data.folds))
+        known = np.array([[fold in self.outcomes[each] for fold in folds] for each in tried])
         values = np.full((*known.shape, 5), np.nan)
         for row, place in np.argwhere(known):
             values[row, place] = self.outcomes[tried[row]][place][:5]
@@ -203,7 +209,7 @@ class Trials:
             each = values[:, :, place]
             mean = np.mean(each, axis=1, where=known)
             spread = np.sqrt(np.mean((each - mean[:, None]) ** 2, axis=1, where=known))
-            table |= {f"split{fold}_{name}": each[:, fold] for fold in range(len(self.folds))}
+            table |= {f"split{fold}_{name}": each[:, fold] for fold in folds}
             table |= {f"mean_{name}": mean, f"se_{name}": spread / np.sqrt(np.maximum(n_folds - 1, 1))}
             if name == "test_score":
                 table["std_test_score"] = spread
@@ -217,13 +223,9 @@ class Trials:
     def params(self, candidate: Candidate) -> dict[str, Any]:
         """What a candidate is: family, sizes, what the member has of its own, and the scale of X."""
         family = {"family": candidate.family} if candidate.family else {}
-        scaled = {"scale": True} if candidate.scaled else {}
-        return {**family, **(candidate.sizes or {}), **self.own_params(candidate), **scaled}
-
-    def own_params(self, candidate: Candidate) -> dict[str, Any]:
-        """Parameters of the member, with gamma as a number."""
         gamma = {"gamma": self.gammas[candidate]} if candidate in self.gammas else {}
-        return {**candidate.params, **gamma}
+        scaled = {"scale": True} if candidate.scaled else {}
+        return {**family, **(candidate.sizes or {}), **candidate.params, **gamma, **scaled}
 
     def difference(self, candidate: Candidate, best: Candidate) -> tuple[float, float]:
         """How much worse than the best, and its standard error, over the rows that both were tested on.
@@ -237,11 +239,70 @@ class Trials:
         if self.scoring is not None:
             one, other = (np.array([-each[k].score for k in shared]) for each in (mine, theirs))
             return paired_difference(one, other)
-        tested = np.concatenate([self.folds[place][1] for place in shared])
-        weights = None if self.weights is None else self.weights[tested]
-        scale = error_of(np.ones(len(tested)), self.y[tested], weights, classify=self.classify)
+        y, weights = self.tested(shared)
+        scale = error_of(np.ones(len(y)), y, weights, classify=self.classify)
         one, other = (np.concatenate([each[k].losses for k in shared]) for each in (mine, theirs))
         return paired_difference(scale * one, scale * other, weights)
+
+
+def screen(
+    trials: Trials, families: Mapping[str, Family], sizes: Mapping[str, list[Sizes]], scales: list[bool]
+) -> None:
+    """Own parameters and scale, then sizes and diversity, then a race of the best."""
+    finalists: list[Candidate] = []
+    for name, family in families.items():
+        own_scales = scales
+        if family.rotation and finalists:  # trees do not see the scale, but their modules do
+            own_scales = [min(finalists, key=trials.cost).scaled]
+        variants = _variants(trials, name, family, sizes[name], own_scales)
+        if len(variants) > 1:
+            trials.run(variants, trials.few_folds)
+        best = min(variants, key=trials.cost)
+        if best.sizes is None:
+            finalists.append(best)
+        on_modules = replace(best, estimator=family.with_params(family.member, best.params))
+        made = [replace(on_modules, sizes=each) for each in sizes[name]]
+        if name:
+            counts = [min(each["n_modules"], FEW_MODULES) for each in sizes[name]]
+            small = [
+                replace(on_modules, sizes={**each, "n_modules": few})
+                for each, few in zip(sizes[name], counts, strict=True)
+            ]
+            trials.run(small, trials.few_folds)
+            order = np.argsort([trials.cost(each) for each in small], kind="stable")
+            made = [made[place] for place in order[:FINALISTS]]
+        finalists += made
+    trials.finalists = finalists
+    if "" in families:
+        trials.run(finalists, range(len(trials.data.folds)))
+    else:
+        trials.race(finalists)
+
+
+def _variants(
+    trials: Trials, name: str, family: Family, sizes: list[Sizes], scales: list[bool]
+) -> list[Candidate]:
+    """The own parameters of a family on X itself; on modules where it does not take such rows."""
+    learner = family.member if family.plain is None else family.plain
+    fits = not trials.data.is_sparse or get_tags(learner).input_tags.sparse
+    learner, first = (learner, None) if name and fits else (family.member, sizes[0])
+    return [
+        Candidate(name, family.with_params(learner, own), own, first, gamma, scaled)
+        for own, gamma in family.variants()
+        for scaled in (scales[-1:] if family.wants_scale else scales)
+    ]
+
+
+def most_trials(
+    trials: Trials, families: Mapping[str, Family], sizes: Mapping[str, list[Sizes]], scales: list[bool]
+) -> int:
+    """How many trials there will be if no candidate is dropped: for the time left."""
+    few, n_folds, most = len(trials.few_folds), len(trials.data.folds), 0
+    for name, family in families.items():
+        n_variants, n_sizes = len(family.variants()) * len(scales), len(sizes[name])
+        raced = 1 + min(n_sizes, FINALISTS) if name else n_sizes
+        most += few * n_variants + few * n_sizes * bool(name) + n_folds * raced
+    return most
 
 
 def try_model(

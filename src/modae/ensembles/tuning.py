@@ -1,7 +1,5 @@
 """A search over members, sizes and diversity by cross-validation: what both searches share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -20,15 +18,14 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, indexable
 
-from modae.data.validation import by_rows, rows_of
+from modae.data.validation import by_rows, copy_columns, rows_of
 from modae.ensembles.composition import SIZES, EnsembleParameters
 from modae.ensembles.families import AllColumns, Family, default_families, make_scaler, several
 from modae.ensembles.folds import FoldsInMemory, largest_fit, make_folds, settled, trains_each
 from modae.ensembles.lazy_folds import LazyFolds
 from modae.ensembles.leaderboard import Leaderboard
 from modae.ensembles.members import as_seed, two_generators
-from modae.ensembles.screening import most_trials, screen
-from modae.ensembles.search import Candidate, Trials
+from modae.ensembles.search import Candidate, Trials, most_trials, screen
 from modae.utils.arrays import Array, Indices
 from modae.utils.parallel import on_own_terminal, progress_bar
 from modae.utils.parameters import check_choice, check_flag, check_positive
@@ -143,20 +140,11 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             scales = self._scales(make_scaler(rows).fit(rows).var_, extractor)
         else:
             data = LazyFolds(lazy, y, weights, folds, largest, settings)
-            fresh._keep_columns(X, largest)
+            copy_columns(fresh, largest)
             scales = self._scales(data.summary.variances, extractor)
             data.prepare(scales, columns=any(families))
-        trials = Trials(
-            model=model,
-            data=data,
-            folds=folds,
-            y=y,
-            weights=weights,
-            classify=classify,
-            scoring=self.scoring,
-            n_jobs=self.n_jobs,
-            deadline=None if self.time_budget is None else start + float(self.time_budget),
-        )
+        deadline = None if self.time_budget is None else start + float(self.time_budget)
+        trials = Trials(model, data, classify, self.scoring, self.n_jobs, deadline)
         with self._progress(most_trials(trials, families, sizes, scales)) as trials.advance:
             screen(trials, families, sizes, scales)
             fresh._publish(trials, X, known)
@@ -198,7 +186,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         self.best_params_ = table["params"][best]
         self.best_score_ = float(table["mean_test_score"][best])
         self.best_estimator_ = self._refit(trials, chosen, X, known)
-        self.n_splits_ = len(trials.folds)
+        self.n_splits_ = len(trials.data.folds)
 
     def _choose(self, trials: Trials, table: dict[str, Any]) -> int:
         """The best of those that were tried on most folds, or the simplest within a standard error.
@@ -244,19 +232,20 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             member = clone(member).set_params(gamma=trials.gammas[best])
         model = self._ensemble(chosen, member, trials.model.random_state)
         self._calibrate(model, trials, best)
-        routed = model._route(trials.weights, {})
-        if isinstance(trials.data, LazyFolds):
+        data, scaler = trials.data, None
+        routed = model._route(data.weights, {})
+        if isinstance(data, LazyFolds):
             extractor = model._new_extractor(two_generators(model.random_state)[0])
-            extractor, scaler, features = trials.data.whole(extractor, best.sizes, best.scaled)
-            model._fit_to_features(features, trials.y, trials.weights, routed)
+            extractor, scaler, features = data.whole(extractor, best.sizes, best.scaled)
+            model._fit_to_features(features, data.y, data.weights, routed)
             model.extractor_ = extractor
-            model._keep_columns(X, extractor)
-            return model if scaler is None else Pipeline([("scale", scaler), ("model", model)])
-        if not best.scaled:
-            return model._fitted(X, None, trials.y, known, trials.weights, routed)
-        scaler = make_scaler(X).fit(X, sample_weight=trials.weights)
-        model = model._fitted(scaler.transform(X), None, trials.y, known, trials.weights, routed)
-        return Pipeline([("scale", scaler), ("model", model)])
+            copy_columns(model, extractor)
+        else:
+            if best.scaled:
+                scaler = make_scaler(X).fit(X, sample_weight=data.weights)
+                X = scaler.transform(X)
+            model = model._fitted(X, None, data.y, known, data.weights, routed)
+        return model if scaler is None else Pipeline([("scale", scaler), ("model", model)])
 
     def _families(self, y: np.ndarray, n_features: int, weighted: bool) -> dict[str, Family]:
         """The families to try, by name; one without a name if one kind of member was given."""
@@ -324,16 +313,13 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             )
         if isinstance(self.estimator, str):
             check_choice("estimator", self.estimator, ("auto",))
-        elif isinstance(self.estimator, Mapping):
-            self._check_families(self.estimator)
-        else:
+        elif not isinstance(self.estimator, Mapping):
             self._check_parts(*ensemble._kind)
+        elif not self.estimator:
+            raise ValueError("estimator must name at least one family, got an empty dict.")
         for name, choices in {"rule": RULES, **ensemble._choices}.items():
             check_choice(name, getattr(self, name), choices)
-
-    @staticmethod
-    def _check_families(families: Mapping[Any, Any]) -> None:
-        """Pairs of an estimator and a grid of its parameters, by name."""
+        families: Any = self.estimator if isinstance(self.estimator, Mapping) else {}
         for name, pair in families.items():
             good = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], Mapping)
             if not isinstance(name, str) or not good or not hasattr(pair[0], "get_params"):
@@ -341,8 +327,6 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
                     "estimator must be 'auto', a dict of name -> (estimator, grid), one estimator or a "
                     f"list of (name, estimator), got {name!r}: {pair!r}."
                 )
-        if not families:
-            raise ValueError("estimator must name at least one family, got an empty dict.")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")

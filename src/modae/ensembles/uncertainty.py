@@ -1,14 +1,11 @@
 """How sure a vote is: members' probabilities, uncertainty, sets of classes, rows for a person."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from modae.data.validation import by_rows
 from modae.ensembles.base import ModularEnsemble, stacked
@@ -37,7 +34,6 @@ class VotingEnsemble(ModularEnsemble):
     classes_: np.ndarray
     voting_: str
     temperature_: float
-    held_out_: HeldOut
 
     @by_rows(axis=1)
     def predict_proba_members(self, X: Any) -> Array:
@@ -122,7 +118,7 @@ class VotingEnsemble(ModularEnsemble):
         -------
         sets : ndarray of bool of shape (n_samples, n_classes)
         """
-        held = self._need_held_out("predict_set")
+        held: HeldOut = self._rows_held_out("held_out_", "predict_set")
         check_fraction("coverage", coverage)
         check_flag("per_class", per_class)
         most = held.thresholds(float(coverage), bool(per_class), len(self.classes_))
@@ -147,18 +143,9 @@ class VotingEnsemble(ModularEnsemble):
         mask : ndarray of bool of shape (n_samples,)
             True where a person should decide.
         """
-        held = self._need_held_out("abstain")
+        held: HeldOut = self._rows_held_out("held_out_", "abstain")
         check_fraction("coverage", coverage)
         return np.asarray(doubts_of(self.predict_proba(X)) > held.most_doubt(float(coverage)) + SAME)
-
-    def _need_held_out(self, method: str) -> HeldOut:
-        check_is_fitted(self)
-        if not hasattr(self, "held_out_"):
-            raise ValueError(
-                f"{method} needs rows that no member was trained on: fit with calibrate, for example "
-                "calibrate=0.25."
-            )
-        return self.held_out_
 
     def _member_probabilities(self, features: Sequence[Array]) -> list[Array]:
         """Probabilities of each member, (n, n_classes) each, in one pass."""

@@ -1,19 +1,15 @@
 """Votes, how ties are broken, and decision functions as probabilities."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
-from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
 
-from modae.ensembles.members import for_known
 from modae.utils.arrays import Array, Indices
 
 #: Counts held at a time: rows are counted in blocks, so many classes do not fill the memory.
@@ -133,26 +129,6 @@ def best_temperature(scores: Array, labels: Indices, weights: Array | None) -> f
         return -float(np.average(np.log(np.maximum(shares, 1e-15)), weights=weights))
 
     return float(np.exp(minimize_scalar(loss, bounds=(-6.0, 6.0), method="bounded").x))
-
-
-def found_temperature(
-    model: Any,
-    features: Sequence[Array],
-    y: np.ndarray,
-    weights: Array | None,
-    routed: Mapping[str, Any],
-) -> float:
-    """The temperature with the smallest log loss on rows held out in three folds, for a fitted model."""
-    scores, trained = [], copy(model)
-    folds = list(StratifiedKFold(3).split(y, y))
-    for train, test in folds:
-        own = None if weights is None else weights[train]
-        part = for_known(routed, train)
-        trained._fit_to_features([each[train] for each in features], y[train], own, part)
-        scores.append(np.asarray(trained._tally([each[test] for each in features])[2]))
-    order = np.argsort(np.concatenate([test for _, test in folds]))
-    labels = np.searchsorted(model.classes_, y)
-    return best_temperature(np.concatenate(scores)[order], labels, weights)
 
 
 def row_disagreement(shares: Array, n_members: int) -> Array:

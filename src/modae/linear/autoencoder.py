@@ -1,7 +1,5 @@
 """LinearModularAutoencoder: the paper's model, solved with a certificate."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
@@ -15,10 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from modae.data.rows import Rows
 from modae.data.summary import DataSummary
-from modae.data.validation import gather, lazy_rows, summarised
-from modae.linear.merging import merged_sums
+from modae.data.validation import copy_columns, gather, lazy_rows, summarised
 from modae.linear.model import ROTATIONS, SOLVERS, LinearModel, Modules, Settings, resolved_components
-from modae.linear.modules import CertifiedModules, LinearModules, fitted
+from modae.linear.modules import CertifiedModules, LinearModules, fitted, merged_sums
 from modae.utils.arrays import Array
 from modae.utils.parallel import lock_for_forks
 from modae.utils.parameters import (
@@ -241,10 +238,7 @@ class LinearModularAutoencoder(CertifiedModules, LinearModules):
 
     def _fit_summary(self, summary: DataSummary, like: Any, seed: int | None = None) -> Self:
         """Fit to what is known of some rows, with the number and names of the columns of ``like``."""
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(like, name):
-                setattr(self, name, getattr(like, name))
+        copy_columns(self, like)
         self._check_parameters()
         self._solve(summary, seed)
         return self

@@ -1,21 +1,75 @@
-"""BaggingAutoencoder: the paper's baseline."""
+r"""BaggingAutoencoder: the paper's baseline, on bootstrap samples that know nothing of each other.
+
+A bootstrap sample of n rows gives each row a count. Multinomial counts, n draws from n rows, depend on
+all rows at once. Poisson counts of mean 1 are their limit and are independent, so the count of a row
+can be a pure function of (seed, module, index of the row): any chunking of the data, any order of the
+modules and any number of workers gives the same sample. A counter-based generator (Philox) makes it so:
+the index of the row is the counter.
+"""
+
+from __future__ import annotations
 
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
+from math import exp, factorial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from modae.core.frames import random_rotations
-from modae.data.bootstrap import Resamples
 from modae.data.rows import Rows
+from modae.data.spectrum import KeptRows
+from modae.data.summary import DataSummary
 from modae.data.validation import summarised
 from modae.linear.model import ROTATIONS, Modules, read_only, resolved_components
 from modae.linear.modules import LinearModules, fitted
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
 from modae.utils.parameters import check_choice, check_count, check_flag
+
+#: Distribution of a Poisson count of mean 1; beyond 17 lies less than 1e-16.
+_CUMULATED = np.cumsum([exp(-1.0) / factorial(k) for k in range(18)])
+
+#: Numbers that Philox makes from one value of its counter.
+_PER_COUNTER = 4
+
+
+def bootstrap_counts(seed: int, module: int, start: int, stop: int) -> NDArray[np.int64]:
+    """Counts of the rows ``start`` to ``stop - 1`` in the bootstrap sample of one module.
+
+    Examples
+    --------
+    >>> from modae.linear.bagging import bootstrap_counts
+    >>> bootstrap_counts(seed=2, module=3, start=0, stop=8).tolist()
+    [2, 4, 1, 1, 2, 1, 1, 2]
+    >>> bootstrap_counts(seed=2, module=3, start=5, stop=8).tolist()
+    [1, 1, 2]
+    """
+    first, skip = divmod(start, _PER_COUNTER)
+    generator = np.random.Philox(key=[seed, module], counter=first)
+    raw = generator.random_raw(skip + stop - start)[skip:]
+    uniform = (raw >> np.uint64(11)) * 2.0**-53
+    return np.searchsorted(_CUMULATED, uniform, side="right").astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Resamples:
+    """A stream of all rows, and one of the bootstrap sample of each module: they grow together."""
+
+    whole: DataSummary
+    samples: tuple[DataSummary, ...]
+
+    def join(self, other: Resamples) -> Resamples:
+        """Resamples of all rows of both."""
+        pairs = zip(self.samples, other.samples, strict=True)
+        return Resamples(self.whole.join(other.whole), tuple(one.join(two) for one, two in pairs))
+
+    def of_module(self, module: int) -> DataSummary:
+        """The sample of a module. One that draws no row at all takes every row once."""
+        sample = self.samples[module]
+        return self.whole if sample.is_empty else sample
 
 
 class BaggedAxes(NamedTuple):
@@ -116,11 +170,16 @@ class BaggingAutoencoder(LinearModules):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
 
         def resample(rows: Rows, weights: Array | None, start: int) -> Resamples:
-            return Resamples.of(rows, seed, self.n_modules, start)
+            samples = []
+            for module in range(self.n_modules):
+                counts = bootstrap_counts(seed, module, start, start + rows.shape[0]).astype(np.float64)
+                # The rows themselves, not copies: a count of 0 is a row that is not there.
+                samples.append(DataSummary(pending=(KeptRows(rows, counts),) if counts.any() else ()))
+            return Resamples(DataSummary.of(rows), tuple(samples))
 
         def module_axes(module: int) -> tuple[Array, Array]:
             _, sample, _ = resamples.of_module(module).decomposed(1, width, self.spectrum)
-            return sample.axes, sample.eigenvalues * sample.variance_unit
+            return sample.axes, sample.eigenvalues * sample.unit**2
 
         fresh = copy(self)  # a fit that fails leaves this model as it was
         options = {"reset": True, "upcast": self.upcast, "indexed": True}

@@ -236,7 +236,7 @@ class LinearModel:
     @cached_property
     def total_variance(self) -> float:
         """Variance of the data in all directions."""
-        return self.spectrum.total_variance * self.spectrum.variance_unit
+        return self.spectrum.total_variance * self.spectrum.unit**2
 
     @cached_property
     def certified(self) -> bool:
@@ -305,7 +305,7 @@ def solve_all(pairs: Sequence[tuple[Settings, Spectrum]], dtype: Precision) -> l
 
     The solver works in units of the total variance, so that the scale of the data does not matter.
     """
-    problems = []
+    solutions = []
     for settings, spectrum in pairs:
         total = spectrum.total_variance or 1.0
         problem = Problem(
@@ -318,9 +318,6 @@ def solve_all(pairs: Sequence[tuple[Settings, Spectrum]], dtype: Precision) -> l
             slack=spectrum.slack / total,
             closed=CLOSED if dtype.itemsize == 8 else CLOSED_SINGLE,
         )
-        problems.append((problem, settings, spectrum.total_variance * spectrum.variance_unit or 1.0))
-    solutions = []
-    for problem, settings, variance in problems:
         solve = SOLVERS[DEFAULT_SOLVER if settings.solver == "auto" else settings.solver]
         rng = np.random.default_rng(settings.seed)
         solution = solve(problem, rng, tol=settings.tol, max_iter=settings.max_iter)
@@ -329,7 +326,7 @@ def solve_all(pairs: Sequence[tuple[Settings, Spectrum]], dtype: Precision) -> l
             turns = random_rotations(*shape, np.random.default_rng([settings.seed, 1]))
             decoders, encoders = solution.decoders @ turns.mT, turns @ solution.encoders
             solution = replace(solution, decoders=decoders, encoders=encoders)
-        solutions.append(solution.scaled(variance))
+        solutions.append(solution.scaled(spectrum.total_variance * spectrum.unit**2 or 1.0))
     return solutions
 
 
@@ -354,14 +351,7 @@ def solutions_for(
     settings: Settings, spectrum: Spectrum, dtype: Precision, changes: Sequence[dict[str, Any]]
 ) -> list[Solution]:
     """Modules in the principal axes of one spectrum, for several changes of the settings."""
-    sized: dict[Any, tuple[Settings, Spectrum]] = {}  # axes of one size, for all diversities
-    pairs = []
-    for each in changes:
-        size = each.get("n_modules"), each.get("n_components")
-        if size not in sized:
-            sized[size] = resized(settings, spectrum, each)
-        pairs.append((replace(sized[size][0], **each), sized[size][1]))
-    return solve_all(pairs, dtype)
+    return solve_all([resized(settings, spectrum, each) for each in changes], dtype)
 
 
 def read_only(values: Array, dtype: Any = np.float64) -> Array:

@@ -1,7 +1,5 @@
 """LinearModularRegressor: linear maps of low rank, trained together, with a certificate."""
 
-from __future__ import annotations
-
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self

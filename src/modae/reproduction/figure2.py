@@ -15,7 +15,7 @@ from modae.datasets import load_benchmark
 from modae.display import DiversityPathDisplay
 from modae.display.style import pyplot
 from modae.ensembles.classifier import ModularClassifier
-from modae.ensembles.classifier_cv import ModularClassifierCV
+from modae.ensembles.cv import ModularClassifierCV
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.linear.bagging import BaggingAutoencoder

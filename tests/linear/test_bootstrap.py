@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, poisson
 
-from modae.data.bootstrap import bootstrap_counts
+from modae.linear.bagging import bootstrap_counts
 
 
 @pytest.mark.parametrize("start", [0, 1, 3, 4, 5, 17, 98])
