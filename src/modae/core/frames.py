@@ -320,7 +320,8 @@ def canonical(decoders: Array, encoders: Array, eigenvalues: Array) -> tuple[Arr
     Decoders become orthonormal. Inside a module the axes are those that diagonalise the captured
     variance :math:`A_i^T\Sigma A_i` (at an optimum they make the codes uncorrelated too), ordered by
     code variance; whitened components tie there, and keep the order of captured variance. The largest
-    entry of each decoder column is positive. Modules are ordered by captured variance.
+    entry of each decoder column is positive. Modules are ordered by captured variance; nine digits alike
+    are a tie, so that round-off does not decide between modules that are meant to be equal.
     """
     decoders, triangles = np.linalg.qr(decoders)
     encoders = triangles @ encoders
@@ -335,5 +336,6 @@ def canonical(decoders: Array, encoders: Array, eigenvalues: Array) -> tuple[Arr
     encoders = np.take_along_axis(encoders, order[:, :, None], axis=1)
     largest = np.abs(decoders).argmax(axis=1)[:, None, :]
     signs = np.where(np.take_along_axis(decoders, largest, axis=1)[:, 0, :] < 0.0, -1.0, 1.0)
-    modules = np.argsort(-captured.sum(axis=1), kind="stable")
+    sums = captured.sum(axis=1)
+    modules = np.argsort(-np.round(sums / (sums.max() or 1.0), 9), kind="stable")
     return (decoders * signs[:, None, :])[modules], (encoders * signs[:, :, None])[modules]
