@@ -1,5 +1,7 @@
 """Members at the same time: in order, without more threads than cores, and without leftovers."""
 
+import subprocess
+import sys
 from threading import Barrier
 
 import numpy as np
@@ -86,3 +88,29 @@ def test_results_come_in_order(n_jobs):
 def test_jobs_do_run_at_the_same_time():
     meeting = Barrier(2, timeout=30)
     assert sorted(run_parallel(lambda _: meeting.wait(), [(0,), (1,)], 2)) == [0, 1]
+
+
+IN_A_CHILD = """
+import multiprocessing, warnings
+import numpy as np
+from scipy.sparse import random_array
+from modae import LinearModularAutoencoder, ModularClassifier
+
+def work():
+    warnings.simplefilter("error")
+    X, y = np.random.default_rng(0).standard_normal((60, 8)), np.arange(60) % 3
+    ModularClassifier(n_modules=3, n_components=2, n_jobs=2, random_state=0).fit(X, y).predict(X)
+    wide = random_array((300, 400), density=0.05, rng=0, format="csr")
+    LinearModularAutoencoder(2, 2, spectrum="krylov", random_state=0).fit(wide)
+    return True
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(work)
+"""
+
+
+def test_a_child_that_may_start_no_processes_uses_threads_without_a_warning(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(IN_A_CHILD)
+    subprocess.run([sys.executable, program], check=True, timeout=120)

@@ -35,13 +35,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy.sparse import issparse
 
 from modae.data.moments import largest_spread, unit_of
 from modae.data.rows import Rows, centred_product, centred_squares, mean_row, shifted_blocks
 from modae.data.spectrum import KeptRows, Spectrum, tidy
 from modae.utils.arrays import Array
+from modae.utils.parallel import effective_jobs
 
 #: Axes that the Krylov method finds beyond those asked for: they lower the hidden variance, and make
 #: the iteration for the others converge faster.
@@ -365,6 +365,6 @@ def in_pieces(rows: Rows, block: Array) -> Array:
     """
     pieces = [np.ascontiguousarray(block[:, i : i + PIECE]) for i in range(0, block.shape[1], PIECE)]
     # One inside a worker of joblib: as many threads as cores in each would only get in their way.
-    with ThreadPoolExecutor(effective_n_jobs(-1)) as pool:
+    with ThreadPoolExecutor(effective_jobs(-1)) as pool:
         parts = list(pool.map(lambda piece: rows @ piece, pieces))
     return np.concatenate(parts, axis=1, dtype=np.float64)

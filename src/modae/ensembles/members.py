@@ -7,13 +7,12 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
 from sklearn.utils import Bunch, check_random_state
 
 from modae.data.validation import LazyRows, Parts, RowwiseCall, gather
 from modae.utils.arrays import Array, Indices
-from modae.utils.parallel import run_parallel
+from modae.utils.parallel import effective_jobs, run_parallel
 
 Generator = np.random.RandomState | None
 
@@ -93,7 +92,7 @@ def call_members(
     kept = (
         checked and method == "fit" and all(hasattr(type(m.estimator), "_fit_checked") for m in members)
     )
-    if kept or effective_n_jobs(n_jobs) == 1:
+    if kept or effective_jobs(n_jobs) == 1:
         return [call(member) for member in members]
     return run_parallel(call, [(member,) for member in members], n_jobs)
 

@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from modae.data.validation import FLOATS, refuse_masked, weights_of
 from modae.utils.arrays import Array, Indices
+from modae.utils.parallel import effective_jobs
 from modae.utils.parameters import check_choice, check_count
 
 BACKENDS = ("auto", "tree", "brute")
@@ -68,7 +68,7 @@ class NearestRows:
         order = cKDTree(queries).indices
         nearest = np.empty((len(queries), count), dtype=np.intp)
         nearest[order] = self._tree.query(
-            queries[order], k=list(range(1, count + 1)), workers=effective_n_jobs(n_jobs)
+            queries[order], k=list(range(1, count + 1)), workers=effective_jobs(n_jobs)
         )[1]
         if nearest.size and nearest.max() == len(self.rows):
             raise ValueError("X has entries so large that squares of distances overflow: scale it down.")

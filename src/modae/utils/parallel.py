@@ -16,7 +16,8 @@ from time import monotonic
 from typing import Any, TypeVar, cast
 from weakref import WeakSet
 
-from joblib import cpu_count, effective_n_jobs
+from joblib import cpu_count
+from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
@@ -56,7 +57,7 @@ def run_parallel(
     several run, BLAS and OpenMP get the cores that are left for each, and never more than the caller
     allows. ``advance`` is called, in this process, when a task is done.
     """
-    jobs = min(effective_n_jobs(n_jobs), max(1, len(arguments)))
+    jobs = min(effective_jobs(n_jobs), max(1, len(arguments)))
     if jobs == 1:
         return _counted(starmap(function, arguments), advance)
     pools = _pools(len(sys.modules))
@@ -65,6 +66,15 @@ def run_parallel(
     tasks = (delayed(_limited)(function, each, limit) for each in arguments)
     with pools.limit(limits=limit):
         return _counted(Parallel(jobs, prefer="threads", return_as="generator")(tasks), advance)
+
+
+def effective_jobs(n_jobs: int | None) -> int:
+    """How many tasks :func:`run_parallel` has at a time.
+
+    ``joblib.effective_n_jobs`` asks about processes, and warns in a process that may not start any.
+    """
+    backend, usual = get_active_backend(prefer="threads")
+    return int(backend.effective_n_jobs(usual if n_jobs is None else n_jobs))
 
 
 def _counted(results: Iterable[Result], advance: Callable[[], object] | None) -> list[Result]:
