@@ -70,10 +70,9 @@ class DaskRows(LazyRows):
         sums = _map_chunks(work, blocks, weights, like=like, chunks=cells, token="modae-summary")
         whole = joined_sums(sums)
         if whole.n_rows == 0:
-            raise ValueError(
-                f"Found array with 0 sample(s) (shape=(0, {width})) while a minimum of 1 is "
-                f"required by {type(estimator).__name__}: all chunks of X are empty."
-            )
+            rule = f"while a minimum of 1 is required by {type(estimator).__name__}"
+            none = f"Found array with 0 sample(s) (shape=(0, {width}))"
+            raise ValueError(f"{none} {rule}: all chunks of X are empty.")
         return whole.summary
 
     def map(self, call: RowwiseCall) -> Any:
@@ -303,18 +302,14 @@ def _aligned_weights(sample_weight: Any, blocks: da.Array) -> tuple[da.Array, An
         return blocks, da.from_array(weights, chunks=(blocks.chunks[0],))[:, None]
     weights = sample_weight.optimize().to_dask_array() if _is_table(sample_weight) else sample_weight
     if not isinstance(weights, da.Array) or weights.ndim != 1:
-        raise ValueError(
-            "sample_weight must have one dimension: a dask array or series with one number for each "
-            f"row of X, got a dask {type(sample_weight).__name__}."
-        )
+        rule = "one dimension: a dask array or series with one number for each row of X"
+        raise ValueError(f"sample_weight must have {rule}, got a dask {type(sample_weight).__name__}.")
     known = _is_counted(weights) and _is_counted(blocks)
     if weights.npartitions != blocks.npartitions or (known and weights.chunks[0] != blocks.chunks[0]):
         blocks, weights = _counted(blocks), _counted(weights)
         if weights.shape[0] != blocks.shape[0]:
-            raise ValueError(
-                f"sample_weight must have one number for each of the {blocks.shape[0]} rows of X, got "
-                f"shape {weights.shape}."
-            )
+            rule = f"one number for each of the {blocks.shape[0]} rows of X"
+            raise ValueError(f"sample_weight must have {rule}, got shape {weights.shape}.")
         weights = weights.rechunk((blocks.chunks[0],))
     return blocks, weights[:, None]
 
