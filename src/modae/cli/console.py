@@ -92,7 +92,7 @@ class Talk:
     def table(self, board: Leaderboard, name: str) -> None:
         """Lines that are shown as they are; for JSON, a dict for each model under a name."""
         columns = (column.tolist() for column in board.values())
-        found = [dict(zip(board, row, strict=True)) for row in zip(*columns, strict=True)]
+        found: Any = [dict(zip(board, row, strict=True)) for row in zip(*columns, strict=True)]
         self.say("", textwrap.indent(str(board), " "), **{name: found})
 
     @contextmanager
@@ -159,7 +159,8 @@ def say_modules(model: dict[str, Any], talk: Talk) -> None:
     The numbers are those in the header of a file.
     """
     if {"modules", "components"} <= set(model):
-        sizes = {name: model.get(name) for name in ("modules", "components", "diversity")}
+        names = ("modules", "components", "diversity")
+        sizes: dict[str, Any] = {name: model.get(name) for name in names}
         text = f"{model['modules']} modules of {counted(model['components'], 'component')}"
         text += "" if sizes["diversity"] is None else f", diversity {sizes['diversity']:g}"
         text += f", a {model['member']} on each" if model.get("member") else ""

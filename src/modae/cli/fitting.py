@@ -187,8 +187,8 @@ def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
         filled = f"{counted(found.n_missing, 'missing value')}, by the median"
         filled += ", or the most frequent string" if found.categories else ""
         talk.say("imputed", f"{filled}.", imputed=found.n_missing)
-    labels = found.labels if found.classify else None
-    remarks = remarks_on(table, found.sample.rows, found.n_rows, found.categories, labels)
+    named = found.labels if found.classify else None
+    remarks = remarks_on(table, found.sample.rows, found.n_rows, found.categories, named)
     talk.note(*found.notes, *remarks)
 
 

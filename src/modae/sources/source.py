@@ -78,8 +78,8 @@ class ColumnSelection:
         names, wanted = names_of(table), self.names
         if wanted is None:
             if table.shape[1] != first.shape[1]:
-                there = f"there are {table.shape[1]} columns"
-                raise ValueError(f"{there}, and the first rows have {first.shape[1]}.")
+                columns = f"there are {table.shape[1]} columns"
+                raise ValueError(f"{columns}, and the first rows have {first.shape[1]}.")
             if names is not None:
                 why = "and those of the first rows have none: which is which cannot be known"
                 raise ValueError(f"the columns have names, {listed(names, 8)}, {why}.")
