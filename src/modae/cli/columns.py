@@ -125,7 +125,7 @@ def look_at(values: Sequence[str]) -> Oddity:
     few = len(others) <= MOST_MARKERS and not any(re.search(r"\d", cell) for cell in others)
     markers += others if few else []
     found = {"strip": strip, "decimal": decimal.strip("."), "thousands": thousands, "missing": markers}
-    shown = others[0] if others else next(wrong, "")
+    shown = next(iter(others or wrong), "")
     options = {name: value for name, value in found.items() if value}
     return Oddity("number", options, shown, others, suiting[:2] == MARKS[1:3], bool(mixed))
 
@@ -316,14 +316,13 @@ def remarks_on(
     for kind, remark in REMARKS.items():
         drop = " ".join(f"--drop {quote(name)}" for name in kinds[kind][:5])
         notes += [remark.format(names=listed(kinds[kind]), drop=drop)] if kinds[kind] else []
-    strings = [
-        (f"column {name!r}", known, f"; leave it out with --drop {quote(name)}")
-        for name, known in categories.items()
-    ]
+    strings: dict[str | None, set[str]] = {**categories}
     if labels is not None and labels.dtype.kind == "U":
-        strings.append(("the target", set(np.unique(labels).tolist()), ""))
-    for where, known, drop in strings:
+        strings[None] = set(np.unique(labels).tolist())
+    for name, known in strings.items():
+        where = "the target" if name is None else f"column {name!r}"
         if len(known) > n_rows / 2 >= MANY_ROWS / 2:
+            drop = "" if name is None else f"; leave it out with --drop {quote(name)}"
             notes.append(f"Other strings in most rows of {where}: of an id nothing can be learnt{drop}.")
         twins = defaultdict(list)
         for each in sorted(known):

@@ -85,10 +85,9 @@ def fit_command(options: Any, talk: Talk) -> None:
             fit(model, found, talk)
     talk.note(*(one_line(str(each.message)) for each in caught))
     pipeline = Pipeline([*found.steps, ("modules" if found.y is None else "ensemble", model)])
-    notes = {name: talk.data[name] for name in KEPT if name in talk.data} | {"impute": options.impute}
-    notes["reading"] = {
-        name: value for name, value in options.reading.items() if value and name != "format"
-    }
+    reading = {name: value for name, value in options.reading.items() if value and name != "format"}
+    notes = {name: talk.data[name] for name in KEPT if name in talk.data}
+    notes |= {"impute": options.impute, "reading": reading}
     if found.y is not None:
         notes |= {"target": options.target, "task": "classify" if found.classify else "regress"}
     if found.seen is not None:

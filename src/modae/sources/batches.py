@@ -75,8 +75,8 @@ class Batches:
 
     def __array__(self, *args: Any, **options: Any) -> NoReturn:
         """Refuse to become a matrix by accident."""
-        remedy = "pass batches.to_array(), if they fit"
-        raise TypeError(f"Batches are read piece by piece, and this needs all rows at once: {remedy}.")
+        need = "this needs all rows in memory at once: pass batches.to_array(), if they fit"
+        raise TypeError(f"Batches are read piece by piece, and {need}.")
 
     def read_target(self) -> np.ndarray:
         """The target column as a whole; the features are not even read, where a source lets them be."""

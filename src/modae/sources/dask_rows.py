@@ -92,11 +92,9 @@ class DaskRows(LazyRows):
     def parts(self, call: RowwiseCall) -> "DaskParts":
         """The answers for each chunk, cut along their first axis; they stay where they are computed."""
         sample, answer = self._answers(call)
-        work = opaque(lambda chunk, place: answer(chunk))
-        chunks = [
-            delayed(_on_chunk, nout=len(sample))(chunk, work, block_id=(place,))
-            for place, chunk in enumerate(self._blocks().to_delayed().ravel())
-        ]
+        on_chunk, work = delayed(_on_chunk, nout=len(sample)), opaque(lambda chunk, place: answer(chunk))
+        blocks = enumerate(self._blocks().to_delayed().ravel())
+        chunks = [on_chunk(chunk, work, block_id=(place,)) for place, chunk in blocks]
         return DaskParts([[chunk[part] for chunk in chunks] for part in range(len(sample))])
 
     def fold(self, call: RowwiseCall, states: Any, step: Any, **shared: Any) -> list[Any]:
@@ -226,11 +224,9 @@ class DaskParts(Parts):
 
     def keep(self, **shared: Any) -> "DaskParts":
         """The same parts, whole, computed once and kept on the workers, with what all tasks need."""
-        named = {name: opaque(value) for name, value in shared.items()}
-        wholes = [self._whole(place) for place in range(len(self))]
-        kept = persist(*wholes, *named.values())
-        names = dict(zip(named, kept[len(wholes) :], strict=True))
-        return DaskParts([[each] for each in kept[: len(wholes)]], self.shared | names)
+        given = {name: opaque(value) for name, value in shared.items()}
+        wholes, given = persist([self._whole(place) for place in range(len(self))], given)
+        return DaskParts([[each] for each in wholes], self.shared | given)
 
     def _whole(self, place: int) -> Delayed:
         """All rows of a part in one array, on some worker; several tasks share it."""

@@ -87,9 +87,10 @@ def iterable_source(thing: Any) -> Source:
         nonlocal last
         batches = source() if kind == "function" else source
         if batches is last and (kind == "iterator" or iter(batches) is batches):
-            what = f"{'a function that returns ' if kind == 'function' else ''}an iterator"
+            maker = "a function that returns " if kind == "function" else ""
+            what = "an iterator that was read already, and it cannot be read again"
             remedy = "pass a list, a file, or a function that returns a fresh iterator each time"
-            raise ValueError(f"source is {what} that was read already, and cannot be again: {remedy}.")
+            raise ValueError(f"source is {maker}{what}: {remedy}.")
         last = batches
         return map(as_table, batches)
 
