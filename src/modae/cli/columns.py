@@ -316,7 +316,7 @@ def remarks_on(
     for kind, remark in REMARKS.items():
         drop = " ".join(f"--drop {quote(name)}" for name in kinds[kind][:5])
         notes += [remark.format(names=listed(kinds[kind]), drop=drop)] if kinds[kind] else []
-    strings: dict[str | None, set[str]] = {**categories}
+    strings: dict[Any, set[str]] = {**categories}
     if labels is not None and labels.dtype.kind == "U":
         strings[None] = set(np.unique(labels).tolist())
     for name, known in strings.items():
