@@ -22,15 +22,18 @@ def json_lines(frame, path):
     path.write_text("\n".join(json.dumps(row) for row in frame.to_dict("records")))
 
 
+def packed_json_lines(frame, path):
+    path.write_bytes(gzip.compress("\n".join(map(json.dumps, frame.to_dict("records"))).encode()))
+
+
 FORMATS = {
     "t.xlsx": lambda frame, path: frame.to_excel(path, index=False),
     "t.jsonl": json_lines,
     "blank.jsonl": lambda frame, path: path.write_text(
         "\n\n".join(json.dumps(row) for row in frame.to_dict("records"))
     ),
-    "t.jsonl.gz": lambda frame, path: path.write_bytes(
-        gzip.compress("\n".join(json.dumps(row) for row in frame.to_dict("records")).encode())
-    ),
+    "t.jsonl.gz": packed_json_lines,
+    "CAPITALS.JSONL.GZ": packed_json_lines,
     "tabs.txt": lambda frame, path: frame.to_csv(path, sep="\t", index=False),
     "bars.txt": lambda frame, path: frame.to_csv(path, sep="|", index=False),
     "commas.txt": lambda frame, path: frame.to_csv(path, index=False),

@@ -1,5 +1,6 @@
 """What can be wrong with data in batches, and what the error says."""
 
+import errno
 import subprocess
 import sys
 
@@ -172,6 +173,15 @@ def test_things_that_are_no_sources(tmp_path):
 def test_damaged_files_are_named(tmp_path, name):
     (tmp_path / name).write_bytes(b"\x93NUMPY\x00\x01\xff")
     opened_error(rf"{name} cannot be read as", tmp_path / name)
+
+
+def test_what_fails_on_the_disk_is_no_mistake_in_the_file(tmp_path, monkeypatch):
+    def unreadable(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    np.save(tmp_path / "x.npy", X)
+    monkeypatch.setattr(np, "load", unreadable)
+    opened_error("Permission denied", tmp_path / "x.npy", PermissionError)
 
 
 def test_choices_of_columns():

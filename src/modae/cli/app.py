@@ -37,10 +37,10 @@ NoHeader = Annotated[bool, Option("--no-header", help="The CSV has no line of na
 Seed = Annotated[int, Option(help="The same seed gives the same model.")]
 Jobs = Annotated[int | None, Option(help="Cores to use; -1 is all.")]
 #: Options of nearly every command, by the names of their parameters.
-SHARED = {
-    "quiet": Option(False, "--quiet", "-q", help="Say nothing but errors."),
-    "as_json": Option(False, "--json", help="One JSON object instead of text."),
-    "debug": Option(False, "--debug", help="Show tracebacks."),
+SHARED: dict[str, tuple[Any, Any]] = {
+    "quiet": (bool, Option(False, "--quiet", "-q", help="Say nothing but errors.")),
+    "as_json": (bool, Option(False, "--json", help="One JSON object instead of text.")),
+    "debug": (bool, Option(False, "--debug", help="Show tracebacks.")),
 }
 
 #: How a table is written: options of every command that reads one.
@@ -101,11 +101,9 @@ def _command(
 
         given = signature(listed, eval_str=True).parameters
         parameters = {each: given[each] for each in given if each not in fixed}
-        for each, (kind, option) in READING.items() if "data" in parameters else ():
+        more = (READING if "data" in parameters else {}) | {each: SHARED[each] for each in shared}
+        for each, (kind, option) in more.items():
             parameters[each] = Parameter(each, Parameter.KEYWORD_ONLY, default=option, annotation=kind)
-        for each in shared:
-            flag = Parameter(each, Parameter.KEYWORD_ONLY, default=SHARED[each], annotation=bool)
-            parameters[each] = flag
         as_typed = signature(run).replace(parameters=list(parameters.values()))
         run.__signature__ = as_typed  # type: ignore[attr-defined]
         app.command(name, help=text or listed.__doc__)(run)

@@ -66,14 +66,9 @@ class Talk:
         self.errors = Console(stderr=True)
         self.out = self.errors if data_on_stdout else Console()
 
-    def say(self, label: str, text: str, **data: Any) -> None:
-        """A line; ``data`` goes into the JSON object."""
-        self.lines.append((label, text))
-        self.data.update(data)
-
-    def headline(self, label: str, text: str, **data: Any) -> None:
-        """A line before all others."""
-        self.lines.insert(0, (label, text))
+    def say(self, label: str, text: str, *, first: bool = False, **data: Any) -> None:
+        """A line, after the others or as the ``first`` one; ``data`` goes into the JSON object."""
+        self.lines.insert(0 if first else len(self.lines), (label, text))
         self.data.update(data)
 
     def note(self, *texts: str) -> None:
@@ -96,9 +91,9 @@ class Talk:
 
     def table(self, board: Leaderboard, name: str) -> None:
         """Lines that are shown as they are; for JSON, a dict for each model under a name."""
-        rows = zip(*(column.tolist() for column in board.values()), strict=True)
-        found = [dict(zip(board, row, strict=True)) for row in rows]
-        self.say("", "\n".join(f" {line}" for line in str(board).splitlines()), **{name: found})
+        columns = (column.tolist() for column in board.values())
+        found: Any = [dict(zip(board, row, strict=True)) for row in zip(*columns, strict=True)]
+        self.say("", textwrap.indent(str(board), " "), **{name: found})
 
     @contextmanager
     def watch(self, text: str, search: Any) -> Iterator[None]:
@@ -149,11 +144,10 @@ def say_others(table: Leaderboard, text: str, talk: Talk, command: str = "") -> 
     """
     talk.say("others", text)
     talk.table(table, "others")
-    names, scores, verdict = list(table["name"]), table["score"].tolist(), table.verdict(THIS)
-    own = names.index(THIS)
-    other = 0 if own else 1
-    facts = {"score": scores[own], "baseline": names[other], "baseline_score": scores[other]}
-    talk.headline("verdict", verdict, verdict=verdict, **facts)
+    scores, verdict = dict(zip(table["name"], table["score"].tolist(), strict=True)), table.verdict(THIS)
+    other = next(name for name in scores if name != THIS)
+    facts = {"score": scores[THIS], "baseline": other, "baseline_score": scores[other]}
+    talk.say("verdict", verdict, first=True, verdict=verdict, **facts)
     better, classify = table.better_than(THIS), table.measure == "error"
     if better:
         talk.next(command or f"rivals(X, y, classify={classify})[{better!r}]  # modae.metrics")
@@ -165,7 +159,8 @@ def say_modules(model: dict[str, Any], talk: Talk) -> None:
     The numbers are those in the header of a file.
     """
     if {"modules", "components"} <= set(model):
-        sizes = {name: model.get(name) for name in ("modules", "components", "diversity")}
+        names = ("modules", "components", "diversity")
+        sizes: dict[str, Any] = {name: model.get(name) for name in names}
         text = f"{model['modules']} modules of {counted(model['components'], 'component')}"
         text += "" if sizes["diversity"] is None else f", diversity {sizes['diversity']:g}"
         text += f", a {model['member']} on each" if model.get("member") else ""
@@ -173,9 +168,8 @@ def say_modules(model: dict[str, Any], talk: Talk) -> None:
     certificate = model.get("certificate")
     if certificate:
         fitted = SimpleNamespace(**{f"{name}_": value for name, value in certificate.items()})
-        numbers = {name: certificate[name] for name in ("loss", "lower_bound", "optimality_gap")}
+        talk.data |= {name: certificate[name] for name in ("loss", "lower_bound", "optimality_gap")}
         loss, bound = bounded_loss(fitted)
-        talk.data.update(numbers)
         if loss != "0":  # where modules keep all of the variance, any would
             text = f"loss {loss}, no modules reach less than {bound}: {closeness(fitted)}."
             talk.say("certificate", text)

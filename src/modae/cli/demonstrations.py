@@ -77,8 +77,7 @@ def demo_command(options: Any, talk: Talk) -> None:
     with talk.stage("Comparing it with other methods", len(models), "fit") as advance:
         table = compare(models, X, y, cv=[fold], n_jobs=-1, advance=advance)
     say_path(search, talk)
-    text = f"wrong of the {N_TEST:,} that no model saw (members are 1-NN):"
-    say_others(table, text, talk)
+    say_others(table, f"wrong of the {N_TEST:,} that no model saw (members are 1-NN):", talk)
     best = search.best_estimator_
     say_modules(model_summary(best), talk)
     drawings: dict[str, Any] = {
@@ -154,8 +153,7 @@ def run(
 def show(verdicts: Sequence[Verdict], names: Sequence[str], out: Path, console: Console) -> None:
     """The parts' own tables, the verdicts, and once more what differs."""
     for name in PRINTED:
-        wanted = not names or Path(name).stem in names
-        if wanted and (out / name).is_file():
+        if (not names or Path(name).stem in names) and (out / name).is_file():
             console.print((out / name).read_text(encoding="utf-8"), markup=False, highlight=False)
     console.print(verdict_table(verdicts))
     for verdict in verdicts:

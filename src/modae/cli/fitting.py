@@ -17,8 +17,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from modae.cli.columns import remarks_on
 from modae.cli.console import THIS, Talk, UserError, one_line, refuse_if, say_modules, say_others, size
-from modae.cli.remarks import remarks_on
 from modae.cli.tables import as_typed, batch_rows, check_output
 from modae.cli.training_data import TrainingData, front_steps, missing_targets, read_table, scale_ratio
 from modae.data.validation import take_rows
@@ -84,10 +84,9 @@ def fit_command(options: Any, talk: Talk) -> None:
             fit(model, found, talk)
     talk.note(*(one_line(str(each.message)) for each in caught))
     pipeline = Pipeline([*found.steps, ("modules" if found.y is None else "ensemble", model)])
-    notes = {name: talk.data[name] for name in KEPT if name in talk.data} | {"impute": options.impute}
-    notes["reading"] = {
-        name: value for name, value in options.reading.items() if value and name != "format"
-    }
+    reading = {name: value for name, value in options.reading.items() if value and name != "format"}
+    notes = {name: talk.data[name] for name in KEPT if name in talk.data}
+    notes |= {"impute": options.impute, "reading": reading}
     if found.y is not None:
         notes |= {"target": options.target, "task": "classify" if found.classify else "regress"}
     if found.seen is not None:
@@ -153,9 +152,8 @@ def fit(model: Any, found: TrainingData, talk: Talk) -> None:
 def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
     """Fit the steps before the modules; say what the table is, and what becomes of its columns."""
     table, n_columns = found.table, found.sample.rows.shape[1]
-    sizes = f"{counted(found.n_rows, 'row')}, {counted(n_columns, 'column')}"
-    facts = {"data": table.origin, "rows": found.n_rows, "columns": n_columns}
-    talk.say("read", f"{table.origin}: {sizes}.", **facts)
+    sizes = f"{table.origin}: {counted(found.n_rows, 'row')}, {counted(n_columns, 'column')}."
+    talk.say("read", sizes, data=table.origin, rows=found.n_rows, columns=n_columns)
     if found.y is not None:
         classes: Any = None
         if found.classify:
@@ -184,10 +182,12 @@ def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
         encoded = f"{counted(len(found.categories), 'column')} of strings"
         talk.say("encoded", f"{encoded}; {found.width} columns now.", width=found.width)
     if options.impute:
-        missing = found.n_missing
-        by = "by the median, or the most frequent string" if found.categories else "by the median"
-        talk.say("imputed", f"{counted(missing, 'missing value')}, {by}.", imputed=missing)
-    talk.note(*found.notes, *remarks_on(found))
+        filled = f"{counted(found.n_missing, 'missing value')}, by the median"
+        filled += ", or the most frequent string" if found.categories else ""
+        talk.say("imputed", f"{filled}.", imputed=found.n_missing)
+    named = found.labels if found.classify else None
+    remarks = remarks_on(table, found.sample.rows, found.n_rows, found.categories, named)
+    talk.note(*found.notes, *remarks)
 
 
 def say_saved(told: dict[str, Any], model: Any, found: TrainingData, options: Any, talk: Talk) -> None:
@@ -277,7 +277,8 @@ def tuned(found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> An
     among = None
     if options.calibrate is not None:  # what the fit will hold out is not for the search
         held = unfitted(found, options, sizes[:1])
-        among = hold_out(held, np.arange(found.n_rows), *found.targets)[0]
+        known = np.flatnonzero(~missing_targets(found.y))
+        among = hold_out(held, np.arange(found.n_rows), found.y, known)[0]
     X, y = found.some_rows(TUNED_ROWS, options.seed, among)
     splits = make_splits(y, found, options.seed)
     if splits is None and found.classify:

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 
+from modae.cli.columns import helps, refuse_columns
 from modae.cli.console import Talk, UserError, one_line, refuse_if, say_modules, size
-from modae.cli.hints import helps, refuse_columns
 from modae.cli.seen_rows import SeenRows
 from modae.cli.tables import check_is_file, check_output, find_target, nearest, open_table, reading_of
 from modae.cli.training_data import CATEGORIES, TrainingData, as_labels, missing_targets
@@ -59,8 +59,7 @@ class ModelFile:
         self.categories: dict[str, list[str]] = {}
         for name, part, columns in getattr(self.first, "transformers_", []):
             if name == CATEGORIES:
-                known = map(list, part[-1].categories_)
-                self.categories = dict(zip(columns, known, strict=True))
+                self.categories = dict(zip(columns, map(list, part[-1].categories_), strict=True))
 
     def framed(self, rows: Any) -> Any:
         """Rows of a table with names if the model was fitted to names, and without if not."""
@@ -220,7 +219,7 @@ def report_command(options: Any, talk: Talk) -> None:
     talk.say("read", f"{table.origin}: {found.n_rows:,} rows, with {options.model}.")
     talk.note(*notes)
     if facts["verdict"]:
-        talk.headline("verdict", facts["verdict"])
+        talk.say("verdict", facts["verdict"], first=True)
     numbers = [f"{each['value']} {each['label']}. {each['text']}".strip() for each in facts["numbers"]]
     said = [*facts["summary"][2:], *numbers]
     if facts["verdict"]:  # it has said the first number

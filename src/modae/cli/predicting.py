@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from modae.cli.columns import read_rows
 from modae.cli.console import Talk, refuse_if
 from modae.cli.models import ModelFile
-from modae.cli.tables import check_output, open_output, open_table, read_rows, reading_of
+from modae.cli.tables import check_output, open_output, open_table, reading_of
 from modae.cli.training_data import count_missing, missing_targets
 from modae.ensembles.outliers import ModularOutlierDetector
 from modae.ensembles.search import error_and_r2
@@ -48,8 +50,7 @@ def apply_command(options: Any, talk: Talk) -> None:
             if predicts and model.seen is not None:
                 model.seen.look_for(batch.rows)
             X = model.parts.prepare(model.framed(batch.rows))
-            answers = predictions(model, X) if predicts else features(model.parts.extractor, X)
-            answers |= doubts(model, X, options) if predicts else {}
+            answers = predictions(model, X, options) if predicts else features(model.parts.extractor, X)
             if detector is not None:
                 answers["novelty_p_value"] = detector.p_values(as_numbers(X))
             names = list(answers)
@@ -82,18 +83,30 @@ def features(extractor: Any, X: Any) -> dict[str, Any]:
     return dict(zip(names, extractor.transform(X).T, strict=True))
 
 
-def predictions(model: ModelFile, X: Any) -> dict[str, Any]:
-    """Prediction, probabilities, and how much the members differ."""
-    ensemble = model.parts.last
+def predictions(model: ModelFile, X: Any, options: Any) -> dict[str, Any]:
+    """Prediction, probabilities, how much the members differ, and the doubts that were asked for."""
+    ensemble, answers = model.parts.last, dict[str, Any]()
+    labels = getattr(ensemble, "classes_", None)
     name = f"predicted_{model.target}" if model.target else "predicted"
-    if not hasattr(ensemble, "classes_") and hasattr(ensemble, "predict_members"):
-        return dict(zip((name, "spread"), ensemble.predict(X, return_std=True), strict=True))
-    answers = {name: ensemble.predict(X)}
-    if hasattr(ensemble, "predict_proba"):
-        labels = [f"probability_{label}" for label in ensemble.classes_]
-        answers |= dict(zip(labels, ensemble.predict_proba(X).T, strict=True))
-    if hasattr(ensemble, "disagreement"):
+
+    def add(names: Iterable[str], columns: Any) -> None:
+        answers.update(zip(names, columns, strict=True))
+
+    if labels is None and hasattr(ensemble, "predict_members"):
+        add((name, "spread"), ensemble.predict(X, return_std=True))
+    else:
+        answers[name] = ensemble.predict(X)
+    if labels is not None and hasattr(ensemble, "predict_proba"):
+        add((f"probability_{label}" for label in labels), ensemble.predict_proba(X).T)
+    if labels is not None and hasattr(ensemble, "disagreement"):
         answers["disagreement"] = ensemble.disagreement(X)
+    if options.uncertainty:
+        add(("uncertainty", "aleatoric", "epistemic"), ensemble.uncertainty(X).T)
+    if options.coverage is not None and labels is not None:
+        sets = ensemble.predict_set(X, options.coverage).astype(np.int64)
+        add((f"in_set_{label}" for label in labels), sets.T)
+    elif options.coverage is not None:
+        add(("low", "high"), ensemble.predict_interval(X, options.coverage).T)
     return answers
 
 
@@ -108,22 +121,6 @@ def check_doubts(options: Any, model: ModelFile) -> None:
     refuse_if(options.coverage is not None and not able, f"{none}: fit it with --calibrate 0.25.")
 
 
-def doubts(model: ModelFile, X: Any, options: Any) -> dict[str, Any]:
-    """Columns that were asked for: sets of classes or intervals, and uncertainty."""
-    ensemble, answers = model.parts.last, dict[str, Any]()
-    if options.uncertainty:
-        parts = ("uncertainty", "aleatoric", "epistemic")
-        answers |= dict(zip(parts, ensemble.uncertainty(X).T, strict=True))
-    if options.coverage is not None and hasattr(ensemble, "classes_"):
-        names = [f"in_set_{label}" for label in ensemble.classes_]
-        sets = ensemble.predict_set(X, options.coverage).astype(np.int64)
-        answers |= dict(zip(names, sets.T, strict=True))
-    elif options.coverage is not None:
-        ends = ensemble.predict_interval(X, options.coverage).T
-        answers |= dict(zip(("low", "high"), ends, strict=True))
-    return answers
-
-
 def as_numbers(X: Any) -> np.ndarray:
     """Rows after the steps of a model, without names."""
     return X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=np.float64)
@@ -132,8 +129,7 @@ def as_numbers(X: Any) -> np.ndarray:
 def detector_of(model: ModelFile, options: Any, talk: Talk) -> ModularOutlierDetector:
     """What tells whether a row is like those of a table: the first rows of it, after the same steps."""
     table = open_table(options.novelty, reading_of(options, model.reading), model.names or ())
-    target = model.target if model.target in table.kinds else None
-    columns, _ = model.columns_in(table, target=target)
+    columns, _ = model.columns_in(table, target=model.target if model.target in table.kinds else None)
     known: list[np.ndarray] = []
     with talk.stage(f"Reading {table.origin}"):
         for batch in read_rows(table, columns, 0):

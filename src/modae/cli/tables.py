@@ -8,7 +8,6 @@ import select
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
@@ -18,13 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from modae.cli.columns import look_at
 from modae.cli.console import UserError, refuse_if
-from modae.sources.batches import Batches
-from modae.sources.cells import CellError, Reading, is_number_text
-from modae.sources.frames import as_numpy
+from modae.sources.cells import Reading, is_number_text
 from modae.sources.opening import DEFAULT, ENDINGS, path_source
-from modae.sources.source import Batch, ColumnSelection, Source
+from modae.sources.source import Source
 from modae.sources.writers import Write, csv_writer, open_writer
 from modae.utils.text import listed
 
@@ -157,59 +153,10 @@ def find_target(table: Source, name: str | None) -> tuple[np.ndarray | None, int
     thin = f"{table.origin} is sparse, and a sparse table takes no target: fit it without"
     refuse_if(not isinstance(table.matrix, np.ndarray), f"{typed}: {thin}, or save a dense matrix.")
     known = f"one of {listed(table.labels)}" if table.labels else NO_LABELS
-    is_index = name.lstrip("-").isdigit()
-    refuse_if(not is_index, f"{typed}: for {table.origin} it must be {known}.")
+    refuse_if(not name.lstrip("-").isdigit(), f"{typed}: for {table.origin} it must be {known}.")
     is_there = -n_columns <= int(name) < n_columns
     refuse_if(not is_there, f"{typed}: {table.origin} has columns 0 to {n_columns - 1} (or -1).")
     return np.asarray(table.matrix[:, int(name)]), int(name)
-
-
-def read_rows(table: Source, columns: ColumnSelection, n_answers: int = 0) -> Iterator[Batch]:
-    """Batches whose rows are a matrix, or a pandas frame if columns have names.
-
-    They are as short as answers with ``n_answers`` columns for each row need them to be.
-
-    Features in ``columns.strings`` are strings in that frame, and None where there is none. The target
-    is a NumPy array; integers beside missing values stay integers.
-    """
-    import pandas as pd
-
-    labels, target_column = find_target(table, columns.target)
-    features = columns.features or ()
-    categories = [name for name in features if name in columns.strings]
-    numbers = [name for name in features if name not in columns.strings]
-    kept = tuple(dict.fromkeys((*categories, *columns.kept)))
-    selection, width = replace(columns, features=tuple(numbers), kept=kept), len(features)
-    if not table.kinds:
-        selection, width = ColumnSelection(), table.matrix.shape[1]
-    absent = {"", *table.missing}
-    for batch in _helped(Batches(table, selection, batch_rows(max(width, n_answers)))):
-        if table.kinds:
-            rows = pd.DataFrame(batch.rows, columns=numbers)
-            texts = {name: batch.kept[name].to_pylist() for name in categories}
-            for name, values in texts.items():
-                known = [None if each is None or each.strip() in absent else each for each in values]
-                texts[name] = pd.Series(known, dtype=object)
-            if texts:  # at once: thousands of columns one by one take minutes
-                rows = pd.concat([rows, pd.DataFrame(texts)], axis=1)[list(features)]
-            target = None if batch.target is None else as_numpy(batch.target)
-            if table.missing and target is not None and columns.target in columns.strings:
-                target = np.array(["" if value in absent else value for value in target], dtype=object)
-        else:
-            rows, start, stop = batch.rows, batch.start, batch.stop
-            rows = rows if target_column is None else np.delete(rows, target_column, axis=1)
-            target = None if labels is None else labels[start:stop]
-        yield replace(batch, rows=rows, target=target)
-
-
-def _helped(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """The same; for a cell that is no number, the options that make it one are said."""
-    try:
-        yield from batches
-    except CellError as error:
-        options = look_at([error.value]).options
-        options.pop("dates", None)
-        raise UserError(str(error), as_typed(options)) from error
 
 
 def check_output(

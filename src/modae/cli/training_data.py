@@ -17,12 +17,10 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from modae.cli.columns import MANY_ROWS
+from modae.cli.columns import MANY_ROWS, read_rows, refuse_columns
 from modae.cli.console import Talk, UserError, refuse_if
-from modae.cli.hints import refuse_columns
 from modae.cli.seen_rows import SeenRows
-from modae.cli.tables import find_target, number_names, open_table, place_of, read_rows, reading_of
-from modae.data.targets import known_targets
+from modae.cli.tables import find_target, number_names, open_table, place_of, reading_of
 from modae.data.validation import take_rows
 from modae.ensembles.votes import stratified
 from modae.sources.frames import joined
@@ -161,11 +159,6 @@ class TrainingData:
             rows = step.transform(rows)
         return rows
 
-    @property
-    def targets(self) -> tuple[np.ndarray, np.ndarray]:
-        """Targets of all rows, some of them made up, and the places of those that are not."""
-        return known_targets(self.y, self.y, self.missing_label, lambda _, known: np.asarray(known))
-
     def some_rows(self, most: int, seed: int, among: Any = None) -> tuple[Any, np.ndarray]:
         """At most so many rows in memory, of ``among``, after the steps, with their targets.
 
@@ -195,8 +188,7 @@ def read_table(options: Any, talk: Talk) -> TrainingData:
     target = options.target
     table = open_table(options.data, reading_of(options), [target] if target else [], drop=options.drop)
     _, column = find_target(table, target)
-    both = target in options.drop
-    refuse_if(both, f"--target {target} and --drop {target}: leave one of them out.")
+    refuse_if(target in options.drop, f"--target {target} and --drop {target}: leave one of them out.")
     columns = ColumnSelection(target=target)
     if table.kinds:
         features = tuple(name for name in table.kinds if name not in {target, "", *options.drop})

@@ -6,50 +6,30 @@ What is a number in a CSV file is guessed from its first block.
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
-from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from modae.sources.cells import SNIFFED_LINES, CellError, Reading, as_csv, is_number_text, separator_of
+from modae.sources.cells import CellError, Reading, arrow, as_csv, is_number_text, reading, text_stream
 from modae.sources.frames import as_table, refuse_duplicates
 from modae.sources.source import SAMPLE_ROWS, Chunk, ColumnSelection, Source, named
-from modae.utils.extras import require
 
 # Bytes of a file that are parsed at a time; no line may be longer.
 BLOCK_BYTES = 8 * 2**20
 
+# What columns may be separated by; of equals, the first.
+SEPARATORS = ",;\t|"
+
+# Lines that are looked at to know the separator.
+SNIFFED_LINES = 50
+
 # A quote that is open for longer than this is a quote in a name, not one around it.
 MOST_HEADER_LINES = 20
 
-COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-
-
 # Dates that are read beside 2026-01-31; which of 1/2/2026 is the month cannot be known.
 DATES = ("%d.%m.%Y", "%Y/%m/%d")
-
-
-@cache
-def arrow(module: str = "pyarrow") -> Any:
-    """A module of pyarrow, or one sentence that says how to get it."""
-    require("pyarrow", extra="arrow", purpose="Parquet, Arrow and CSV files")
-    return import_module(module)
-
-
-@contextmanager
-def reading(origin: str, kind: str) -> Iterator[None]:
-    """Errors of pyarrow name the file."""
-    errors = arrow().lib
-    try:
-        yield
-    except (errors.ArrowException, OSError, UnicodeError) as reason:
-        if getattr(reason, "errno", None) is not None:
-            raise  # it comes from the system, not from the content
-        raise ValueError(f"{origin} cannot be read as {kind}: {reason}") from reason
 
 
 def column_kinds(schema: Any) -> dict[str, str]:
@@ -110,18 +90,42 @@ def dataset_source(dataset: Any, kind: str = "dataset", origin: str = "the datas
         return Source(kind, origin, read, sample, n_rows, kinds=column_kinds(dataset.schema))
 
 
+def separator_of(lines: Sequence[str], *, spaces: bool = False) -> str:
+    r"""What separates columns: the mark that gives most lines as many fields as the first.
+
+    With ``spaces``, any number of blanks may do that, if no other mark does.
+
+    >>> separator_of(["price;size,cm\n", "1,5;2,5\n"])
+    ';'
+    """
+
+    def suits(mark: str) -> tuple[int, int]:
+        try:
+            sizes = [len(fields) for fields in csv.reader(lines, delimiter=mark) if fields]
+        except csv.Error:  # a field that is too long for the reader
+            sizes = [lines[0].count(mark) + 1]
+        if mark == " ":
+            sizes = [len(line.split()) for line in lines if line.strip()]
+        return (sum(size == sizes[0] for size in sizes) if sizes[0] > 1 else 0), sizes[0]
+
+    best = max(SEPARATORS, key=suits)
+    return " " if spaces and not suits(best)[0] and suits(" ")[0] else best
+
+
 def csv_source(path: Path, origin: str, how: Reading, ending: str = ".csv") -> Source:
     """A CSV file, compressed or not, or a file that can be made one; the separator is told from its
     first lines. Without a header the columns are called column1, column2 and so on.
     """
-    made, line_of = None, None
-    if ending in (".xlsx", ".jsonl") or (ending == ".txt" and _CsvFile.is_spaced(path, origin)):
-        made, origin, line_at = as_csv(path, ending, origin)
-        first = int(how.header and ending != ".jsonl")  # of the lines of the file, the rows begin here
-        how = replace(how, header=True) if ending == ".jsonl" else how
-        line_of = lambda row: line_at(row + first)  # noqa: E731
-    file = _CsvFile(Path(made.name) if made else path, origin, how)
-    file.made, file.line_of = made, line_of or file.line_of  # type: ignore[method-assign]
+    made, lines = None, None
+    spaced = ending == ".txt" and separator_of(_beginning(path, origin, False)[1], spaces=True) == " "
+    if spaced or ending in (".xlsx", ".jsonl"):
+        made, origin, lines = as_csv(path, ending, origin)
+        path = Path(made.name)
+    if ending == ".jsonl":
+        how = replace(how, header=True)
+    elif lines is not None and how.header:
+        lines = lines[1:]
+    file = _CsvFile(path, origin, how, made, lines)
     with reading(origin, "CSV"):  # names that are not UTF-8 fail here
         sample = as_table(file.sample)
     return Source(
@@ -129,15 +133,54 @@ def csv_source(path: Path, origin: str, how: Reading, ending: str = ".csv") -> S
     )
 
 
+def _beginning(path: Path, origin: str, header: bool) -> tuple[str, list[str], int, bool]:
+    """The first line that is not blank, to the end of its quotes, some lines from it on, how many lines
+    there are before the rows, and whether there are rows.
+    """
+    try:
+        with text_stream(path) as stream:
+            block = stream.read(BLOCK_BYTES)
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise _refused(origin, "it is damaged, or not compressed.") from error
+    if not block.strip():
+        raise _refused(origin, "it is empty, and needs a line of names and lines of numbers.")
+    if b"\0" in block:
+        raise _refused(origin, "it is not text.")
+    lines = block.splitlines(keepends=True)
+    first = next(i for i, line in enumerate(lines) if line.strip())
+    ends = range(first + 1, min(first + MOST_HEADER_LINES, len(lines)) + 1)
+    closed = (end for end in ends if b"".join(lines[first:end]).count(b'"') % 2 == 0)
+    end = next(closed, first + 1)
+    has_rows = not header or any(line.strip() for line in lines[end:])
+    some = [line.decode("utf-8-sig", "replace") for line in lines[first : first + SNIFFED_LINES]]
+    try:
+        record = b"".join(lines[first:end]).decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise _wrong_encoding(origin) from None
+    return record, some, end if header else first, has_rows
+
+
+def _refused(origin: str, why: str) -> ValueError:
+    return ValueError(f"{origin} cannot be read as CSV: {why}")
+
+
+def _wrong_encoding(origin: str) -> ValueError:
+    command = f"iconv -f latin1 -t utf-8 {origin} > utf8.csv"
+    return _refused(origin, f"it is not UTF-8 text: convert it, for example with '{command}'.")
+
+
 class _CsvFile:
-    """Where a file is, and what its first block says of it."""
+    """Where a file is, and what its first block says of it.
 
-    made: Any = None  # the temporary file, if it is one
+    ``made`` is the temporary file, if it is one, and ``lines`` are then those on which rows begin.
+    """
 
-    def __init__(self, path: Path, origin: str, how: Reading) -> None:
-        self.path, self.origin, self.how, self.header = path, origin, how, how.header
-        first, lines = self._first_record()
-        self.delimiter = separator_of(lines)
+    def __init__(self, path: Path, origin: str, how: Reading, made: Any, lines: Any) -> None:
+        self.path, self.origin, self.how, self.made, self.lines = path, origin, how, made, lines
+        first, beginning, self.skipped, self.has_rows = _beginning(path, origin, how.header)
+        self.delimiter = separator_of(beginning)
         fields = next(csv.reader(first.splitlines(keepends=True), delimiter=self.delimiter), [])
         self.names = fields if how.header else [f"column{i + 1}" for i in range(len(fields))]
         with named(origin):
@@ -146,12 +189,12 @@ class _CsvFile:
             reader = self._open()
             self.schema, self.sample = reader.schema, reader.read_next_batch().slice(0, SAMPLE_ROWS)
             if any(arrow().types.is_binary(each.type) for each in self.schema):
-                raise self._wrong_encoding()  # pyarrow takes text for bytes if it is not UTF-8
+                raise _wrong_encoding(origin)  # pyarrow takes text for bytes if it is not UTF-8
         else:
             self.schema = arrow().schema([(name, arrow().float64()) for name in self.names])
             self.sample = self.schema.empty_table()
         self.kinds, self.rewritten = column_kinds(self.schema), dict[str, Reading]()
-        if self.how.rewrites and self.has_rows:
+        if how.rewrites and self.has_rows:
             self._find_rewritten()
 
     def _find_rewritten(self) -> None:
@@ -176,52 +219,13 @@ class _CsvFile:
                 self.sample = self.sample.set_column(place, name, values.slice(0, SAMPLE_ROWS))
                 break
 
-    @classmethod
-    def is_spaced(cls, path: Path, origin: str) -> bool:
-        """Whether columns are separated by blanks, as many as it takes to align them."""
-        file = cls.__new__(cls)
-        file.path, file.origin, file.header = path, origin, False
-        return separator_of(file._first_record()[1], spaces=True) == " "
-
-    def _first_record(self) -> tuple[str, list[str]]:
-        """The first line that is not blank, to the end of its quotes, and some lines from it on; rows
-        begin below it.
-        """
-        try:
-            with self._stream() as stream:
-                block = stream.read(BLOCK_BYTES)
-        except OSError as error:
-            if error.errno is not None:
-                raise
-            raise self._refused("it is damaged, or not compressed.") from error
-        if not block.strip():
-            raise self._refused("it is empty, and needs a line of names and lines of numbers.")
-        if b"\0" in block:
-            raise self._refused("it is not text.")
-        lines = block.splitlines(keepends=True)
-        first = next(i for i, line in enumerate(lines) if line.strip())
-        ends = range(first + 1, min(first + MOST_HEADER_LINES, len(lines)) + 1)
-        closed = (end for end in ends if b"".join(lines[first:end]).count(b'"') % 2 == 0)
-        end = next(closed, first + 1)
-        self.has_rows = not self.header or any(line.strip() for line in lines[end:])
-        self.skipped = end if self.header else first
-        some = [line.decode("utf-8-sig", "replace") for line in lines[first : first + SNIFFED_LINES]]
-        try:
-            return b"".join(lines[first:end]).decode("utf-8-sig").rstrip("\r\n"), some
-        except UnicodeDecodeError:
-            raise self._wrong_encoding() from None
-
-    def _stream(self) -> Any:
-        compression = COMPRESSIONS.get(self.path.suffix.lower())
-        return arrow().input_stream(str(self.path), compression=compression)
-
     def _open(self, names: Any = None, types: Any = None, threads: bool = True) -> Any:
         """A reader of record batches; without types they are guessed from the first block."""
         reader, size = arrow("pyarrow.csv"), BLOCK_BYTES
         options = {"column_names": self.names, "skip_rows": self.skipped, "use_threads": threads}
         try:
             return reader.open_csv(
-                self._stream(),
+                text_stream(self.path),
                 reader.ReadOptions(block_size=size, **options),
                 reader.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
                 reader.ConvertOptions(
@@ -302,12 +306,14 @@ class _CsvFile:
 
     def _no_number(self, row: int, name: str, value: str) -> CellError:
         where = f"line {self.line_of(row)} has {value!r:.60} in column {name!r}"
-        return CellError(str(self._refused(f"{where}, which is not a number.")), name, value)
+        return CellError(str(_refused(self.origin, f"{where}, which is not a number.")), name, value)
 
     def line_of(self, row: int) -> int:
         """The line on which a row begins: blank lines and line breaks inside of quotes are lines too."""
-        wanted, before = row + self.header, 0
-        with self._stream() as stream:
+        if self.lines is not None:
+            return int(self.lines[row])
+        wanted, before = row + self.how.header, 0
+        with text_stream(self.path) as stream:
             text = io.TextIOWrapper(stream, "utf-8", errors="replace", newline="")
             records = csv.reader(text, delimiter=self.delimiter)
             try:
@@ -320,15 +326,6 @@ class _CsvFile:
                 pass
         return row + 1 + self.skipped
 
-    def _refused(self, why: str) -> ValueError:
-        return ValueError(f"{self.origin} cannot be read as CSV: {why}")
-
-    def _wrong_encoding(self) -> ValueError:
-        return self._refused(
-            "it is not UTF-8 text: convert it, for example with "
-            f"'iconv -f latin1 -t utf-8 {self.origin} > utf8.csv'."
-        )
-
     def _explained(self, names: Any, types: Any, error: Exception) -> ValueError:
         """What is wrong and on which line. Only a reader without threads knows the line: read again."""
         if "Row #" not in str(error) and types is not None and not isinstance(error, UnicodeError):
@@ -340,16 +337,16 @@ class _CsvFile:
         text = " ".join(str(error).split())
         # Arrow shows the replacement character for bytes that are no letter.
         if isinstance(error, UnicodeError) or "UTF8" in text or "\ufffd" in text:
-            return self._wrong_encoding()
-        if "straddl" in text:
-            return self._refused("a line has more than 8 MB: is a quote not closed?")
+            return _wrong_encoding(self.origin)
         row = re.search(r"Row #(\d+)", text)
         place = int(row[1]) - 1 - self.skipped if row else 0
-        line = f"line {self.line_of(place)}" if row else "a line"
-        fields = re.search(r"Expected (\d+) columns, got (\d+)", text)
-        if fields:
-            return self._refused(f"{line} has {fields[2]} fields, the others have {fields[1]}.")
         bad = re.search(r"column #(\d+).*invalid value '(.*)'", text)
         if bad and row:
             return self._no_number(place, self.names[int(bad[1])], bad[2])
-        return self._refused(f"{text:.200}")
+        fields, why = re.search(r"Expected (\d+) columns, got (\d+)", text), f"{text:.200}"
+        if "straddl" in text:
+            why = "a line has more than 8 MB: is a quote not closed?"
+        elif fields:
+            line = f"line {self.line_of(place)}" if row else "a line"
+            why = f"{line} has {fields[2]} fields, the others have {fields[1]}."
+        return _refused(self.origin, why)

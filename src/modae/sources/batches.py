@@ -75,10 +75,8 @@ class Batches:
 
     def __array__(self, *args: Any, **options: Any) -> NoReturn:
         """Refuse to become a matrix by accident."""
-        raise TypeError(
-            "Batches are read piece by piece, and this needs all rows in memory at once: pass "
-            "batches.to_array(), if they fit."
-        )
+        need = "this needs all rows in memory at once: pass batches.to_array(), if they fit"
+        raise TypeError(f"Batches are read piece by piece, and {need}.")
 
     def read_target(self) -> np.ndarray:
         """The target column as a whole; the features are not even read, where a source lets them be."""
@@ -210,10 +208,8 @@ class Batches:
                     yield self._batch(first, parts)
                     parts, missing, first = [], size, first + size
         if length < start:
-            raise ValueError(
-                f"the source has {length:,} rows, the checkpoint is at row {start:,}: some are gone. "
-                "Delete the checkpoint to start afresh."
-            )
+            gone = f"the source has {length:,} rows, the checkpoint is at row {start:,}: some are gone"
+            raise ValueError(f"{gone}. Delete the checkpoint to start afresh.")
         if parts:
             yield self._batch(first, parts)
 
@@ -306,10 +302,8 @@ class BatchRows(LazyRows):
         if batches.weight is not None:
             _refuse_both(batches, weights)
             if not has_fit_parameter(estimator, "sample_weight"):
-                raise ValueError(
-                    f"{type(estimator).__name__} takes no weights: open the batches without "
-                    f"weight={batches.weight!r}."
-                )
+                remedy = f"open the batches without weight={batches.weight!r}"
+                raise ValueError(f"{type(estimator).__name__} takes no weights: {remedy}.")
         given = weights_of(weights, np.size(weights) if batches.n_rows is None else batches.n_rows)
 
         def summed(rows: Rows, weights: Array | None, start: int) -> Any:
@@ -333,10 +327,8 @@ class BatchRows(LazyRows):
         if stop == 0:
             raise ValueError("the source has no rows: there would be no data.")
         if given is not None and stop != len(given):
-            there = f"{stop} rows{' or more' if stop > len(given) else ''}"
-            raise ValueError(
-                f"sample_weight must have one number for each row, got {len(given)} for {there}."
-            )
+            got = f"{len(given)} for {stop} rows{' or more' if stop > len(given) else ''}"
+            raise ValueError(f"sample_weight must have one number for each row, got {got}.")
         return summary
 
     def map(self, call: RowwiseCall) -> Any:

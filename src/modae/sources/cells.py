@@ -1,10 +1,12 @@
-"""Cells of text: what stands for a number and what for nothing, and files that are made text first."""
+"""Text: what stands for a number and what for nothing, how it is read, and files that are made text."""
 
-import csv
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -12,14 +14,34 @@ from zipfile import BadZipFile
 
 from modae.utils.extras import require
 
-# What columns may be separated by; of equals, the first.
-SEPARATORS = ",;\t|"
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 # What people write for a minus; they are not taken off, but become one.
 MINUS = "\u2212\u2013"
 
-# Lines that are looked at to know the separator.
-SNIFFED_LINES = 50
+
+@cache
+def arrow(module: str = "pyarrow") -> Any:
+    """A module of pyarrow, or one sentence that says how to get it."""
+    require("pyarrow", extra="arrow", purpose="Parquet, Arrow and CSV files")
+    return import_module(module)
+
+
+@contextmanager
+def reading(origin: str, kind: str, *errors: type[Exception]) -> Iterator[None]:
+    """Errors of the content, those of pyarrow unless others are given, name the file."""
+    errors = errors or (arrow().lib.ArrowException, OSError, UnicodeError)
+    try:
+        yield
+    except errors as reason:
+        if getattr(reason, "errno", None) is not None:
+            raise  # it comes from the system, not from the content
+        raise ValueError(f"{origin} cannot be read as {kind}: {reason}") from reason
+
+
+def text_stream(path: Path) -> Any:
+    """The bytes of a file of text, which may be compressed."""
+    return arrow().input_stream(str(path), compression=COMPRESSIONS.get(path.suffix.lower()))
 
 
 @dataclass(frozen=True)
@@ -55,7 +77,7 @@ class Reading:
         >>> reading.plain(pyarrow.array(["1.234,5 €", "1,5"])).to_pylist()
         ['1234.5', '1.5']
         """
-        compute = require("pyarrow.compute", extra="arrow", purpose="Text")
+        compute = arrow("pyarrow.compute")
         for blank in "\u00a0\u202f":  # between thousands, so that a line is not broken there
             text = compute.replace_substring(text, blank, " ")
         text = compute.utf8_trim_whitespace(text)
@@ -97,33 +119,10 @@ def is_number_text(text: str) -> bool:
         return False
 
 
-def separator_of(lines: Sequence[str], *, spaces: bool = False) -> str:
-    r"""What separates columns: the mark that gives most lines as many fields as the first.
-
-    With ``spaces``, any number of blanks may do that, if no other mark does.
-
-    >>> separator_of(["price;size,cm\n", "1,5;2,5\n"])
-    ';'
-    """
-
-    def suits(mark: str) -> tuple[int, int]:
-        try:
-            sizes = [len(fields) for fields in csv.reader(lines, delimiter=mark) if fields]
-        except csv.Error:  # a field that is too long for the reader
-            sizes = [lines[0].count(mark) + 1]
-        if mark == " ":
-            sizes = [len(line.split()) for line in lines if line.strip()]
-        return (sum(size == sizes[0] for size in sizes) if sizes[0] > 1 else 0), sizes[0]
-
-    best = max(SEPARATORS, key=suits)
-    return " " if spaces and not suits(best)[0] and suits(" ")[0] else best
-
-
 def _records(path: Path) -> dict[int, dict[str, Any]]:
     """The JSON object on each line, by the index of the line; values must be plain ones."""
     found = {}
-    pyarrow = require("pyarrow", extra="arrow", purpose="Compressed text")
-    for place, line in enumerate(pyarrow.input_stream(str(path)).read().splitlines()):
+    for place, line in enumerate(text_stream(path).read().splitlines()):
         if line.strip():
             try:
                 record = json.loads(line)
@@ -133,21 +132,20 @@ def _records(path: Path) -> dict[int, dict[str, Any]]:
                 raise ValueError(f"line {place + 1} has no names: write one JSON object on each line.")
             nested = [name for name, value in record.items() if isinstance(value, (list, dict))]
             if nested:
-                raise ValueError(
-                    f"line {place + 1} has lists or records in {nested[0]!r}: give each value a name."
-                )
+                what = f"lists or records in {nested[0]!r}"
+                raise ValueError(f"line {place + 1} has {what}: give each value a name.")
             found[place] = record
     return found
 
 
-def as_csv(path: Path, kind: str, origin: str) -> tuple[Any, str, Callable[[int], int]]:
-    """A table that pandas reads as a temporary CSV file, what to call it, and the line of a row of that.
+def as_csv(path: Path, kind: str, origin: str) -> tuple[Any, str, list[int]]:
+    """A table that pandas reads as a temporary CSV file, what to call it, and where its lines are from.
 
     So there is one way in which text becomes numbers. The file is there as long as the object.
     """
     pandas = require("pandas", extra="cli", purpose=f"Files of the kind {kind}")
     as_it_is = {"header": None, "dtype": object, "keep_default_na": False}
-    try:
+    with reading(origin, kind, ValueError, KeyError, OSError, TypeError, BadZipFile):
         if kind == ".xlsx":
             require("openpyxl", extra="cli", purpose="Excel files")
             with pandas.ExcelFile(path, engine="openpyxl") as book:
@@ -159,13 +157,8 @@ def as_csv(path: Path, kind: str, origin: str) -> tuple[Any, str, Callable[[int]
             frame = pandas.DataFrame(list(found.values()), index=list(found), dtype=object)
         else:
             frame = pandas.read_csv(path, sep=r"\s+", **as_it_is)
-    except (ValueError, KeyError, OSError, TypeError, BadZipFile) as reason:
-        if getattr(reason, "errno", None) is not None:
-            raise
-        raise ValueError(f"{origin} cannot be read as {kind}: {reason}") from reason
     if frame.empty:
         raise ValueError(f"{origin} cannot be read as {kind}: it is empty.")
     file = NamedTemporaryFile(prefix="modae-", suffix=".csv")  # noqa: SIM115  (read later)
     frame.to_csv(file.name, index=False, header=kind == ".jsonl", encoding="utf-8")
-    lines = frame.index
-    return file, origin, lambda row: int(lines[row]) + 1
+    return file, origin, (frame.index + 1).tolist()

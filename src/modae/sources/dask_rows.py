@@ -69,10 +69,9 @@ class DaskRows(LazyRows):
         sums = _map_chunks(work, blocks, weights, like=like, chunks=cells, token="modae-summary")
         whole = joined_sums(sums)
         if whole.n_rows == 0:
-            raise ValueError(
-                f"Found array with 0 sample(s) (shape=(0, {width})) while a minimum of 1 is "
-                f"required by {type(estimator).__name__}: all chunks of X are empty."
-            )
+            rule = f"while a minimum of 1 is required by {type(estimator).__name__}"
+            none = f"Found array with 0 sample(s) (shape=(0, {width}))"
+            raise ValueError(f"{none} {rule}: all chunks of X are empty.")
         return whole.summary
 
     def map(self, call: RowwiseCall) -> Any:
@@ -92,11 +91,9 @@ class DaskRows(LazyRows):
     def parts(self, call: RowwiseCall) -> "DaskParts":
         """The answers for each chunk, cut along their first axis; they stay where they are computed."""
         sample, answer = self._answers(call)
-        work = opaque(lambda chunk, place: answer(chunk))
-        chunks = [
-            delayed(_on_chunk, nout=len(sample))(chunk, work, block_id=(place,))
-            for place, chunk in enumerate(self._blocks().to_delayed().ravel())
-        ]
+        on_chunk, work = delayed(_on_chunk, nout=len(sample)), opaque(lambda chunk, place: answer(chunk))
+        blocks = enumerate(self._blocks().to_delayed().ravel())
+        chunks = [on_chunk(chunk, work, block_id=(place,)) for place, chunk in blocks]
         return DaskParts([[chunk[part] for chunk in chunks] for part in range(len(sample))])
 
     def fold(self, call: RowwiseCall, states: Any, step: Any, **shared: Any) -> list[Any]:
@@ -226,11 +223,9 @@ class DaskParts(Parts):
 
     def keep(self, **shared: Any) -> "DaskParts":
         """The same parts, whole, computed once and kept on the workers, with what all tasks need."""
-        named = {name: opaque(value) for name, value in shared.items()}
-        wholes = [self._whole(place) for place in range(len(self))]
-        kept = persist(*wholes, *named.values())
-        names = dict(zip(named, kept[len(wholes) :], strict=True))
-        return DaskParts([[each] for each in kept[: len(wholes)]], self.shared | names)
+        given = {name: opaque(value) for name, value in shared.items()}
+        wholes, given = persist([self._whole(place) for place in range(len(self))], given)
+        return DaskParts([[each] for each in wholes], self.shared | given)
 
     def _whole(self, place: int) -> Delayed:
         """All rows of a part in one array, on some worker; several tasks share it."""
@@ -302,18 +297,14 @@ def _aligned_weights(sample_weight: Any, blocks: da.Array) -> tuple[da.Array, An
         return blocks, da.from_array(weights, chunks=(blocks.chunks[0],))[:, None]
     weights = sample_weight.optimize().to_dask_array() if _is_table(sample_weight) else sample_weight
     if not isinstance(weights, da.Array) or weights.ndim != 1:
-        raise ValueError(
-            "sample_weight must have one dimension: a dask array or series with one number for each "
-            f"row of X, got a dask {type(sample_weight).__name__}."
-        )
+        rule = "one dimension: a dask array or series with one number for each row of X"
+        raise ValueError(f"sample_weight must have {rule}, got a dask {type(sample_weight).__name__}.")
     known = _is_counted(weights) and _is_counted(blocks)
     if weights.npartitions != blocks.npartitions or (known and weights.chunks[0] != blocks.chunks[0]):
         blocks, weights = _counted(blocks), _counted(weights)
         if weights.shape[0] != blocks.shape[0]:
-            raise ValueError(
-                f"sample_weight must have one number for each of the {blocks.shape[0]} rows of X, got "
-                f"shape {weights.shape}."
-            )
+            rule = f"one number for each of the {blocks.shape[0]} rows of X"
+            raise ValueError(f"sample_weight must have {rule}, got shape {weights.shape}.")
         weights = weights.rechunk((blocks.chunks[0],))
     return blocks, weights[:, None]
 

@@ -34,17 +34,14 @@ def as_table(batch: Any) -> Any:
         is_arrow = hasattr(type(batch), "column_names")
         refuse_duplicates(list(batch.column_names if is_arrow else batch.columns))
         return nw.from_native(batch, eager_only=True)
+    got = f"got {type(batch).__name__}"
     if isinstance(batch, (str, bytes, PathLike, Mapping)):
-        raise TypeError(
-            f"a batch must be an array, a sparse matrix or a table, got {type(batch).__name__}: files "
-            "go into one folder, or into a function that opens one after the other."
-        )
+        remedy = "files go into one folder, or into a function that opens one after the other"
+        raise TypeError(f"a batch must be an array, a sparse matrix or a table, {got}: {remedy}.")
     matrix = batch if sparse.issparse(batch) or isinstance(batch, np.ndarray) else np.asarray(batch)
     if matrix.ndim != 2:
-        raise ValueError(
-            f"a batch must be a matrix or a table, got {type(batch).__name__} of shape {matrix.shape}: "
-            "a source is a sequence of batches, each with rows and columns."
-        )
+        rule = "a source is a sequence of batches, each with rows and columns"
+        raise ValueError(f"a batch must be a matrix or a table, {got} of shape {matrix.shape}: {rule}.")
     return matrix
 
 
@@ -169,15 +166,12 @@ def _as_floats(matrix: Any) -> Rows:
 
 
 def _wrong_type(what: str, dtype: Any, is_date: bool) -> ValueError:
-    if is_date:
-        return ValueError(
-            f"{what} has dates or times (type {dtype}), and features must be numbers: leave it out, or "
-            "turn it into numbers first, such as the days since a date."
-        )
-    return ValueError(
-        f"{what} has type {dtype}, and features must be numbers. Name the features with "
-        "columns=[...], or encode categories as numbers and fill missing values first."
-    )
+    has = f"dates or times (type {dtype})" if is_date else f"type {dtype}"
+    remedy = ": leave it out, or turn it into numbers first, such as the days since a date"
+    if not is_date:
+        remedy = ". Name the features with columns=[...], or encode categories as numbers and fill "
+        remedy += "missing values first"
+    return ValueError(f"{what} has {has}, and features must be numbers{remedy}.")
 
 
 def labelled(rows: Rows, names: Sequence[str] | None, like: Any) -> Any:

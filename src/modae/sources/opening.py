@@ -1,7 +1,7 @@
-"""Which kind of source a thing is: paths by their ending, objects by their type."""
+"""Which kind of source a thing is, paths by their ending, objects by their type; dates as numbers."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from os import PathLike, fspath
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
+import narwhals as nw
 import numpy as np
 from scipy import sparse
 
-from modae.sources.arrow_files import COMPRESSIONS, csv_source, dataset_source, file_source
-from modae.sources.cells import Reading
-from modae.sources.dates import with_dates_as_numbers
+from modae.sources.arrow_files import csv_source, dataset_source, file_source
+from modae.sources.cells import COMPRESSIONS, Reading, reading
 from modae.sources.frames import as_table, is_frame
 from modae.sources.source import SAMPLE_ROWS, Chunk, ColumnSelection, Source, named
 
@@ -25,6 +25,17 @@ DEFAULT = Reading()
 TEXTS = (".csv", ".tsv", ".txt", ".jsonl", ".xlsx")
 ENDINGS = (".npy", ".parquet", ".arrow", ".feather", *TEXTS, ".npz")
 
+# What a column of dates becomes, and the ends of the names; days are counted from the first of 1970.
+DATE_PARTS: dict[str, Callable[[Any], Any]] = {
+    "year": lambda date: date.dt.year(),
+    "month": lambda date: date.dt.month(),
+    "weekday": lambda date: date.dt.weekday(),
+    "days": lambda date: date.cast(nw.Datetime("ms")).dt.timestamp("ms").cast(nw.Float64()) / 86_400_000,
+}
+
+# Dates before this one are those of a year with two digits, or slips.
+FIRST_YEAR = 1000
+
 # Of files in a folder that are about the data, and passed over.
 NOTES = ("", ".md", ".rst", ".txt", ".html", ".pdf", ".json", ".yaml", ".yml", ".toml", ".log")
 
@@ -33,10 +44,8 @@ def source_of(thing: Any) -> Source:
     """A source of any kind that :func:`modae.open_batches` knows."""
     if isinstance(thing, (str, PathLike)):
         if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", str(thing)):
-            raise ValueError(
-                f"source {str(thing)!r} is a URL, and only local paths are read: pass a "
-                "pyarrow.dataset.Dataset of it, or load it first."
-            )
+            remedy = "pass a pyarrow.dataset.Dataset of it, or load it first"
+            raise ValueError(f"source {str(thing)!r} is a URL, and only local paths are read: {remedy}.")
         return path_source(Path(fspath(thing)).expanduser())
     if isinstance(thing, np.ndarray) or sparse.issparse(thing) or is_frame(thing):
         return table_source(thing)
@@ -78,11 +87,10 @@ def iterable_source(thing: Any) -> Source:
         nonlocal last
         batches = source() if kind == "function" else source
         if batches is last and (kind == "iterator" or iter(batches) is batches):
-            raise ValueError(
-                f"source is {'a function that returns ' if kind == 'function' else ''}an iterator that "
-                "was read already, and it cannot be read again: pass a list, a file, or a function "
-                "that returns a fresh iterator each time."
-            )
+            maker = "a function that returns " if kind == "function" else ""
+            what = "an iterator that was read already, and it cannot be read again"
+            remedy = "pass a list, a file, or a function that returns a fresh iterator each time"
+            raise ValueError(f"source is {maker}{what}: {remedy}.")
         last = batches
         return map(as_table, batches)
 
@@ -121,7 +129,7 @@ def path_source(path: Path, origin: str | None = None, how: Reading = DEFAULT) -
     if ending not in ENDINGS:
         raise ValueError(f"source {path} must end in {', '.join(ENDINGS)} or be a folder of such files.")
     if ending in (".npy", ".npz"):
-        rows, labels = numpy_arrays(path)
+        rows, labels = numpy_arrays(path, origin, ending)
         with named(origin):
             return replace(table_source(rows, ending[1:], origin), labels=labels)
     try:
@@ -135,12 +143,12 @@ def path_source(path: Path, origin: str | None = None, how: Reading = DEFAULT) -
     return with_dates_as_numbers(source) if how.dates else source
 
 
-def numpy_arrays(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
+def numpy_arrays(path: Path, origin: str, ending: str) -> tuple[Any, dict[str, np.ndarray]]:
     """The matrix of a file of NumPy, mapped into memory if it is a .npy file.
 
     A .npz file may have 1-d arrays of labels beside it, or be a sparse matrix of scipy.
     """
-    try:
+    with reading(origin, ending, ValueError, OSError, EOFError, BadZipFile, KeyError):
         found = np.load(path, mmap_mode="r", allow_pickle=False)
         if isinstance(found, np.ndarray):
             return found, {}
@@ -148,12 +156,10 @@ def numpy_arrays(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
             if {"indices", "indptr", "shape"} <= set(archive.files):
                 return sparse.load_npz(path), {}
             arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, EOFError, BadZipFile, KeyError) as reason:
-        raise ValueError(f"{path} cannot be read as {path.suffix}: {reason}") from reason
     matrices = [array for array in arrays.values() if array.ndim == 2]
     if len(matrices) != 1:
         held = ", ".join(map(repr, arrays)) or "nothing"
-        raise ValueError(f"{path} must hold one matrix (and 1-d labels), got {held}.")
+        raise ValueError(f"{origin} must hold one matrix (and 1-d labels), got {held}.")
     return matrices[0], {name: array for name, array in arrays.items() if array.ndim == 1}
 
 
@@ -173,10 +179,9 @@ def folder_source(folder: Path) -> Source:
     strange = [path for path in found if path.is_dir() or path.suffix.lower() != kinds[0]]
     if strange:
         what = "sub-folder" if strange[0].is_dir() else "file"
-        raise ValueError(
-            f"source {folder} must have {kinds[0]} files only, and the {what} {strange[0].name} would "
-            "be left out: move it away, or open pyarrow.dataset.dataset(...)."
-        )
+        left_out = f"the {what} {strange[0].name} would be left out"
+        remedy = "move it away, or open pyarrow.dataset.dataset(...)"
+        raise ValueError(f"source {folder} must have {kinds[0]} files only, and {left_out}: {remedy}.")
     files = tuple(path_source(path) for path in sorted(found, key=natural))
     lengths = [file.n_rows for file in files]
 
@@ -199,3 +204,41 @@ def natural(path: Path) -> tuple[list[tuple[int, str]], str]:
     """Sort key: part-2 comes before part-10; the name itself decides between part-1 and part-01."""
     parts = re.split(r"([0-9]+)", path.stem)
     return [(int(part), "") if part.isdecimal() else (0, part) for part in parts], path.name
+
+
+def with_dates_as_numbers(source: Source) -> Source:
+    """The same source, with numbers instead of dates; times without a date stay what they are.
+
+    A column ``when`` becomes ``when_year`` and others, all of them known from the date alone.
+    """
+    schema = source.sample.schema
+    dates = [name for name in schema if isinstance(schema[name], (nw.Date, nw.Datetime))]
+    made = {f"{name}_{part}": name for name in dates for part in DATE_PARTS}
+    twice = [part for part in made if part in source.kinds]
+    if twice:
+        raise ValueError(f"{source.origin}: --dates makes {twice[0]!r}, which is there: rename it.")
+    kinds: dict[str, str] = {}
+    for name, kind in source.kinds.items():
+        kinds |= {f"{name}_{part}": "number" for part in DATE_PARTS} if name in dates else {name: kind}
+
+    def read(start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
+        wanted = dict.fromkeys(made.get(name, name) for name in columns.names or ())
+        features = tuple(name for name in columns.features or () if name not in made)
+        given = ColumnSelection(features, kept=tuple(wanted), strings=columns.strings)
+        used = [name for name in dates if name in wanted]
+        for chunk in source.read(start, given, size):
+            with named(chunk.origin):
+                yield chunk._replace(table=_with_parts(chunk.table, used))
+
+    return replace(source, read=read, sample=_with_parts(source.sample, dates), kinds=kinds)
+
+
+def _with_parts(table: Any, dates: Iterable[str]) -> Any:
+    """A table with the parts of these columns beside them."""
+    parts = []
+    for name in dates:
+        if table.shape[0] and (table[name].dt.year() < FIRST_YEAR).any():
+            early = f"column {name!r} has years before {FIRST_YEAR}"
+            raise ValueError(f"{early}: write them with four digits.")
+        parts += [make(nw.col(name)).alias(f"{name}_{part}") for part, make in DATE_PARTS.items()]
+    return table.with_columns(*parts)

@@ -78,14 +78,11 @@ class ColumnSelection:
         names, wanted = names_of(table), self.names
         if wanted is None:
             if table.shape[1] != first.shape[1]:
-                raise ValueError(
-                    f"there are {table.shape[1]} columns, and the first rows have {first.shape[1]}."
-                )
+                columns = f"there are {table.shape[1]} columns"
+                raise ValueError(f"{columns}, and the first rows have {first.shape[1]}.")
             if names is not None:
-                raise ValueError(
-                    f"the columns have names, {listed(names, 8)}, and those of the first rows have "
-                    "none: which is which cannot be known."
-                )
+                why = "and those of the first rows have none: which is which cannot be known"
+                raise ValueError(f"the columns have names, {listed(names, 8)}, {why}.")
             # Columns without names are told apart by their order, and labels must not deny it.
             here, there = (labels_of(each) or "counted from 0" for each in (table, first))
             if here != there:
@@ -99,9 +96,8 @@ class ColumnSelection:
             raise ValueError(f"there is no column {missing[0]!r}; the columns are {listed(names, 8)}.")
         extra = [name for name in names if name not in (self.known or present)]
         if extra:
-            raise ValueError(
-                f"column {extra[0]!r} is not in the first rows: name the features with columns=[...]."
-            )
+            remedy = "name the features with columns=[...]"
+            raise ValueError(f"column {extra[0]!r} is not in the first rows: {remedy}.")
 
     def read(self, chunk: Chunk, start: int, stop: int, first: Any) -> dict[str, Any]:
         """What is wanted of some rows of a chunk, counted from its first row; ``first`` as in ``check``.

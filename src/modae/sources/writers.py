@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from modae.sources.arrow_files import arrow
+from modae.sources.cells import arrow
 from modae.utils.atomic import atomic_write
 
 # Appends the rows of a batch: columns by their names, NumPy arrays or those of pyarrow. A .npy file
@@ -33,10 +33,8 @@ def npy_writer(file: IO[bytes], name: str) -> Iterator[Write]:
         rows = columns if isinstance(columns, np.ndarray) else _side_by_side(columns, name)
         if not header:
             if rows.dtype.hasobject:
-                raise ValueError(
-                    f"{name} cannot hold answers of type {rows.dtype}, only numbers and strings: write "
-                    "to a .parquet file."
-                )
+                what = f"{name} cannot hold answers of type {rows.dtype}, only numbers and strings"
+                raise ValueError(f"{what}: write to a .parquet file.")
             header.update(np.lib.format.header_data_from_array_1_0(np.ascontiguousarray(rows[:0])))
             np.lib.format.write_array_header_1_0(file, header)
         dtype = np.dtype(header["descr"])
@@ -65,10 +63,8 @@ def _side_by_side(columns: Mapping[str, Any], path: str) -> np.ndarray:
 def _check_same_type(dtype: np.dtype[Any], first: np.dtype[Any], path: str) -> None:
     """A file has one type, that of the first answers, and no digits or letters may be cut off."""
     if not np.can_cast(dtype, first, "safe"):
-        raise ValueError(
-            f"{path}: answers are of type {dtype} after some of type {first}, which cannot hold them: "
-            "give all rows in one precision."
-        )
+        what = f"answers are of type {dtype} after some of type {first}, which cannot hold them"
+        raise ValueError(f"{path}: {what}: give all rows in one precision.")
 
 
 #: Bytes of rows that are written together to a Parquet file: what it keeps of each such group until the
@@ -102,11 +98,9 @@ def parquet_writer(file: IO[bytes], name: str) -> Iterator[Write]:
             try:
                 cast.append(table.column(first.name).cast(first.type))
             except (pyarrow.lib.ArrowException, ValueError, TypeError) as reason:
-                raise ValueError(
-                    f"keep: column {first.name!r} has values of type {table.column(first.name).type} "
-                    f"that {first.type}, the type of its first rows, cannot hold: give it one type in "
-                    "all rows."
-                ) from reason
+                here = f"column {first.name!r} has values of type {table.column(first.name).type}"
+                why = f"that {first.type}, the type of its first rows, cannot hold"
+                raise ValueError(f"keep: {here} {why}: give it one type in all rows.") from reason
         group.append(pyarrow.table(cast, schema=writer.schema))
         if sum(each.nbytes for each in group) >= GROUP_BYTES:
             write_group()
@@ -150,10 +144,8 @@ def csv_writer(file: Any, name: str) -> Iterator[Write]:
         table = pyarrow.table(columns)
         nested = [field.name for field in table.schema if pyarrow.types.is_nested(field.type)]
         if nested:
-            raise ValueError(
-                f"column {nested[0]!r} has lists or records, which a .csv file cannot hold: write to a "
-                ".parquet file."
-            )
+            what = f"column {nested[0]!r} has lists or records, which a .csv file cannot hold"
+            raise ValueError(f"{what}: write to a .parquet file.")
         if not started:
             started = True
             append(pyarrow.table([[name] for name in columns], names=list(columns)))

@@ -159,21 +159,14 @@ class WatchedBatches(Batches):
             return 0, empty
         checkpoint = load(self._path)
         if not isinstance(checkpoint, StreamCheckpoint):
-            raise ValueError(
-                f"checkpoint {self._path} is a file with {type(checkpoint).__name__}, not an unfinished "
-                "fit, and is left as it is: give another path."
-            )
+            other = f"checkpoint {self._path} is a file with {type(checkpoint).__name__}"
+            raise ValueError(f"{other}, not an unfinished fit, and is left as it is: give another path.")
         theirs, ours = checkpoint.fingerprint, self._fingerprint
-        differ = [
-            f"{name} is {theirs.get(name, '?')} there and {ours.get(name, '?')} here"
-            for name in sorted({*theirs, *ours})
-            if theirs.get(name) != ours.get(name)
-        ]
+        pairs = {name: (theirs.get(name, "?"), ours.get(name, "?")) for name in sorted({*theirs, *ours})}
+        differ = [f"{name} is {a} there and {b} here" for name, (a, b) in pairs.items() if a != b]
         if differ:
-            raise ValueError(
-                f"checkpoint {self._path} belongs to another fit: {'; '.join(differ)}. To start afresh, "
-                "delete the file or give another path."
-            )
+            other = f"checkpoint {self._path} belongs to another fit: {'; '.join(differ)}"
+            raise ValueError(f"{other}. To start afresh, delete the file or give another path.")
         self._move(checkpoint.n_rows)
         return checkpoint.n_rows, checkpoint.stream
 

@@ -93,10 +93,8 @@ def transform_stream(
         for batch, answer in answers_of(batches, RowwiseCall(estimator, method)):
             values = answer.toarray() if sparse.issparse(answer) else np.asarray(answer)
             if values.ndim not in (1, 2) or len(values) != len(batch):
-                raise ValueError(
-                    f"method={method!r} answers {len(batch)} rows with shape {values.shape}: it must "
-                    "have one number or one row for each."
-                )
+                got = f"method={method!r} answers {len(batch)} rows with shape {values.shape}"
+                raise ValueError(f"{got}: it must have one number or one row for each.")
             names = names or answer_names(estimator, method, values)
             twice = sorted(set(names) & set(keep))
             if twice:

@@ -15,9 +15,8 @@ def writable(path: str | os.PathLike[str]) -> Path:
     """Where a file is or shall be; an error if its directory is not there, or something else is."""
     target = Path(path).resolve()
     if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"Cannot write {target}: there is no directory {target.parent}; make it first."
-        )
+        where = f"there is no directory {target.parent}"
+        raise FileNotFoundError(f"Cannot write {target}: {where}; make it first.")
     if target.exists() and not target.is_file():
         raise FileExistsError(f"Cannot write {target}: it exists and is not a regular file.")
     return target

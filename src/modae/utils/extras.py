@@ -84,11 +84,8 @@ def blas() -> str:
     import scipy.linalg  # noqa: F401  (it loads its own BLAS, and NumPy's)
     from threadpoolctl import threadpool_info
 
-    texts = [
-        f"{pool['internal_api']} {pool['version']}, threads: {pool['num_threads']}"
-        for pool in threadpool_info()
-        if pool["user_api"] == "blas"
-    ]
+    about = "{internal_api} {version}, threads: {num_threads}"
+    texts = [about.format(**pool) for pool in threadpool_info() if pool["user_api"] == "blas"]
     return "; ".join(dict.fromkeys(texts)) or "not known"
 
 
@@ -104,13 +101,13 @@ def packages() -> dict[str, str]:
         return {}
     named = r"^([\w.-]+)(?:.*extra == ['\"]([\w-]+))?"  # a package, and the extra that it is for
     pairs = re.findall(named, "\n".join(requirements), re.MULTILINE)
-    sizes, found = Counter(extra for _, extra in pairs), {"modae": __version__}
+    sizes, found = Counter(extra for _, extra in pairs), dict[str, str]()
     # Of several extras that have a package, that with the fewest others comes first.
     for name, extra in sorted(pairs, key=lambda pair: (pair[1] != "", sizes[pair[1]])):
-        if name not in found and extra != "demo":
+        if name not in {"modae", *found} and extra != "demo":
             try:
                 found[name] = version(name)
             except PackageNotFoundError:
                 wanted = f"modae[{extra}]" if extra else name
                 found[name] = f'not installed (pip install "{wanted}")'
-    return {name: found[name] for name in found if name != "modae"}
+    return found
