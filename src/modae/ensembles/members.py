@@ -7,12 +7,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from joblib.parallel import get_active_backend
 from sklearn.base import clone, is_classifier
 from sklearn.utils import Bunch, check_random_state
 
 from modae.data.validation import LazyRows, Parts, RowwiseCall, gather
 from modae.utils.arrays import Array, Indices
-from modae.utils.parallel import effective_jobs, run_parallel
+from modae.utils.parallel import run_parallel
 
 Generator = np.random.RandomState | None
 
@@ -92,7 +93,8 @@ def call_members(
     kept = (
         checked and method == "fit" and all(hasattr(type(m.estimator), "_fit_checked") for m in members)
     )
-    if kept or effective_jobs(n_jobs) == 1:
+    jobs = get_active_backend()[1] if n_jobs is None else n_jobs
+    if kept or jobs == 1:
         return [call(member) for member in members]
     return run_parallel(call, [(member,) for member in members], n_jobs)
 

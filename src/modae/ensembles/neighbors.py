@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
+from joblib.parallel import get_active_backend
 from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
@@ -14,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from modae.data.validation import FLOATS, refuse_masked, weights_of
 from modae.utils.arrays import Array, Indices
-from modae.utils.parallel import effective_jobs
 from modae.utils.parameters import check_choice, check_count
 
 BACKENDS = ("auto", "tree", "brute")
@@ -66,10 +66,10 @@ class NearestRows:
             self._tree = cKDTree(self.rows, leafsize=24, balanced_tree=False)
         # Neighbours in turn: they visit the same leaves, which are then still in the cache.
         order = cKDTree(queries).indices
-        nearest = np.empty((len(queries), count), dtype=np.intp)
-        nearest[order] = self._tree.query(
-            queries[order], k=list(range(1, count + 1)), workers=effective_jobs(n_jobs)
-        )[1]
+        threads, usual = get_active_backend(prefer="threads")
+        workers = threads.effective_n_jobs(usual if n_jobs is None else n_jobs)
+        nearest, ranks = np.empty((len(queries), count), dtype=np.intp), list(range(1, count + 1))
+        nearest[order] = self._tree.query(queries[order], k=ranks, workers=workers)[1]
         if nearest.size and nearest.max() == len(self.rows):
             raise ValueError("X has entries so large that squares of distances overflow: scale it down.")
         return nearest

@@ -241,6 +241,9 @@ def summary_of(model: Any) -> dict[str, Any]:
 
 
 def _is_fitted(model: Any) -> bool:
+    layout = layout_for(type(model))
+    if layout is not None:
+        return any(name in vars(model) for name in layout.fields)
     with suppress(NotFittedError):
         if isinstance(model, BaseEstimator):
             check_is_fitted(model)
