@@ -261,7 +261,7 @@ def test_the_number_of_threads_does_not_change_a_bit(shape, monkeypatch):
     rows = KeptRows(sparse.random_array(shape, density=0.05, rng=0, format="csr"))
     found = []
     for threads in (1, 2, 5):
-        monkeypatch.setattr(krylov, "effective_n_jobs", lambda _, threads=threads: threads)
+        monkeypatch.setattr(krylov, "effective_jobs", lambda _, threads=threads: threads)
         found.append(CentredData.of(rows).smaller_times(np.random.default_rng(0).random((300, 37))))
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
