@@ -1,8 +1,8 @@
 """Models of the command line know which rows are new to them."""
 
+import io
 import json
-import subprocess
-import sys
+from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,8 @@ import pytest
 from sklearn.datasets import load_wine
 
 import modae
+from modae.cli.app import app
+from modae.cli.console import run
 from modae.cli.seen_rows import MOST_ROWS, SeenRows
 
 
@@ -64,14 +66,11 @@ def run_cli():
     """What a command says, without going through capture, which ends with each test."""
 
     def said(*arguments):
-        done = subprocess.run(
-            [sys.executable, "-m", "modae", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        out, err = io.StringIO(), io.StringIO()
+        with redirect_stdout(out), redirect_stderr(err):
+            code = run(app, [str(each) for each in arguments])
+        assert code == 0, err.getvalue()
+        return out.getvalue()
 
     return said
 
