@@ -93,10 +93,11 @@ class ModelFile:
         near = {name: nearest(name, table.kinds) for name in missing}
         meant = ", ".join(f"did you mean {each!r}?" for each in near.values() if each)
         refuse_if(missing, f"{lacks}; {meant} Rename it." if meant else f"{lacks}: add or rename it.")
-        ignored = [name for name in table.kinds if name not in {*names, *others}]
+        own, known = set(names), {*names, *others}
+        ignored = [name for name in table.kinds if name not in known]
         if ignored:
             notes.append(f"Not used: {listed(ignored)}.")
-        if [name for name in table.kinds if name in names] != list(names):
+        if [name for name in table.kinds if name in own] != list(names):
             notes.append("The columns are in another order than in the fit; they were found by name.")
         strings = set(self.categories)
         if not strings and "impute" not in self.notes and isinstance(self.first, ColumnTransformer):
