@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from benchmarks.data import digits
 from benchmarks.timing import Ratio, alternate, report, seconds
 from modae.deep.networks import ModularAutoencoderNetwork
-from modae.deep.training import network_terms
+from modae.deep.shortcut import network_terms
 from modae.display.style import BLUE, RED, open_frame, pyplot
 
 N_ROWS, N_FEATURES, BATCH_SIZE, REPEATS = 5_000, 784, 256, 7

@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from modae.datasets import load_benchmark
 from modae.datasets.benchmarks import BENCHMARKS
-from modae.datasets.recipes import photographs
+from modae.datasets.digits import photographs
 from modae.datasets.sources import checked_digits, embedded_digits
 
 NAMES = list(BENCHMARKS)

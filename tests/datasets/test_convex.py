@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial import ConvexHull
 
-from modae.datasets.recipes import (
+from modae.datasets.shapes import (
     CONVEX_LEAST_PIXELS,
     PART_LEAST_PIXELS,
     half_planes,

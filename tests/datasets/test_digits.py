@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import sliding_window_view
 
-from modae.datasets.recipes import LOWEST_DEVIATION, on_noise, on_photographs, rotated
+from modae.datasets.digits import LOWEST_DEVIATION, on_noise, on_photographs, rotated
 
 
 def pixel(image, row, column):

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 from sklearn.datasets import load_sample_image
 
-from modae.datasets.recipes import PHOTOGRAPHS, photographs
+from modae.datasets.digits import PHOTOGRAPHS, photographs
 
 
 def test_they_are_natural_photographs_in_grey():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from modae.datasets.recipes import LEAST_DIFFERENCE, make_rectangles, outlines
+from modae.datasets.shapes import LEAST_DIFFERENCE, make_rectangles, outlines
 
 
 def drawn_with_loops(top, left, height, width):

@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from deep.parts import LABELS_OF_X, X, classifier
-from modae.deep.layers import AdapterLayer, OneForAll
+from modae.deep.copies import OneForAll
+from modae.deep.layers import AdapterLayer
 from modae.deep.networks import ModularRegressionNetwork
 
 M, N, D, T = 3, 7, 6, 4

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from modae.deep.layers import Copies
+from modae.deep.copies import Copies
 from modae.deep.loss import modular_loss
 from modae.deep.networks import ModularAutoencoderNetwork, ModularRegressionNetwork
 

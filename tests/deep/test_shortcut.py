@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 from modae.deep import training
-from modae.deep.loss import linear_output_terms, modular_loss
+from modae.deep.loss import modular_loss
 from modae.deep.networks import ModularAutoencoderNetwork, ModularRegressionNetwork
-from modae.deep.training import network_terms
+from modae.deep.shortcut import linear_output_terms, network_terms
 
 M, N, D, H = 3, 12, 8, 2
 SHORT = {

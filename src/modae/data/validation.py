@@ -6,12 +6,11 @@ new lazy kind of data is one subclass and one line in ``LAZY_ROWS``; no estimato
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial, wraps
+from functools import wraps
 from importlib import import_module
 from inspect import signature
-from operator import call as called
 from typing import Any, TypeVar
 
 import narwhals as nw
@@ -21,9 +20,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length, get_tags
 from sklearn.utils.validation import validate_data
 
+from modae.data.placed_parts import Parts
 from modae.data.rows import HOST, DeviceArray, Place, Rows, on_host, place_of, remember_place
 from modae.utils.arrays import FLOAT64, Array
-from modae.utils.parallel import run_parallel
 
 FLOATS = (np.float64, np.float32)
 
@@ -209,39 +208,6 @@ class RowwiseCall:
     def __call__(self, X: Any) -> Any:
         """The answer for some rows."""
         return getattr(self.estimator, self.method)(X, **self.options)
-
-
-#: The place of a part, and a function of it and of what is shared.
-Task = tuple[int, Callable[..., Any]]
-
-
-class Parts:
-    """Arrays with the same rows, such as the codes of each module, and work on each where it lies.
-
-    Here they lie in this process; those of data elsewhere are a subclass.
-    """
-
-    def __init__(self, arrays: Sequence[Any], shared: dict[str, Any] | None = None) -> None:
-        self.arrays, self.shared = arrays, shared or {}
-
-    def __len__(self) -> int:
-        return len(self.arrays)
-
-    def run(
-        self, tasks: Sequence[Task], n_jobs: int | None = None, advance: Any = None, **shared: Any
-    ) -> list[Any]:
-        """``function(part, **shared)`` for each task, where the part is; ``advance()`` after each."""
-        given = self.shared | shared
-        calls = [(partial(function, **given), self.arrays[place]) for place, function in tasks]
-        return run_parallel(called, calls, n_jobs, advance)
-
-    def derived(self, functions: Sequence[Callable[..., Any]]) -> "Parts":
-        """Parts that are ``function(part 0)``, one for each function."""
-        return Parts([function(self.arrays[0]) for function in functions])
-
-    def keep(self, **shared: Any) -> "Parts":
-        """The same parts, computed and kept for many tasks, with arguments that all of these need."""
-        return Parts(self.arrays, self.shared | shared)
 
 
 class LazyRows(ABC):

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
-import modae.datasets.recipes as recipes
 import modae.datasets.sources as sources
-from modae.datasets.recipes import photographs
+from modae.datasets.digits import on_noise, on_photographs, photographs, rotated
+from modae.datasets.shapes import make_convex, make_rectangles
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_choice, check_count, check_flag
 
@@ -52,29 +52,29 @@ BENCHMARKS = {
             "mnist_all_rotation_normalized_float_train_valid.amat",
             "mnist_all_rotation_normalized_float_test.amat",
         ),
-        vary=lambda images, rng: recipes.rotated(images, rng.uniform(0.0, 2.0 * np.pi, len(images))),
+        vary=lambda images, rng: rotated(images, rng.uniform(0.0, 2.0 * np.pi, len(images))),
     ),
     "background_noise": Benchmark(
         "Digits on a background whose pixels are uniform and independent. The brighter one is seen.",
         ("mnist_background_random_train.amat", "mnist_background_random_test.amat"),
-        vary=recipes.on_noise,
+        vary=on_noise,
     ),
     "background_images": Benchmark(
         "Digits on random patches of photographs, flat patches refused. The brighter one is seen.",
         ("mnist_background_images_train.amat", "mnist_background_images_test.amat"),
-        vary=lambda images, rng: recipes.on_photographs(images, photographs(), rng),
+        vary=lambda images, rng: on_photographs(images, photographs(), rng),
     ),
     "rectangles": Benchmark(
         "The outline of a rectangle: is it wide or tall?",
         ("rectangles_train.amat", "rectangles_test.amat"),
-        draw=recipes.make_rectangles,
+        draw=make_rectangles,
         n_default=1_200,
         target_names=("wide", "tall"),
     ),
     "convex": Benchmark(
         "A white region: is it convex?",
         ("convex_train.amat", "convex_test.amat"),
-        draw=recipes.make_convex,
+        draw=make_convex,
         n_default=8_000,
         target_names=("not convex", "convex"),
     ),

@@ -22,7 +22,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from modae.datasets.recipes import SIDE
+from modae.datasets.digits import SIDE
 from modae.utils.arrays import Array, Indices
 from modae.utils.atomic import atomic_write
 from modae.utils.extras import require

@@ -20,7 +20,7 @@ except ImportError as missing:
 from modae.deep.autoencoder import ModularAutoencoder
 from modae.deep.classifier import ModularNetworkClassifier
 from modae.deep.loss import modular_loss
-from modae.deep.supervised import ModularNetworkRegressor
+from modae.deep.regressor import ModularNetworkRegressor
 from modae.deep.training import DivergedError
 
 __all__ = [

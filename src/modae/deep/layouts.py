@@ -15,8 +15,8 @@ from modae.deep.classifier import ModularNetworkClassifier
 from modae.deep.loss import AVERAGES, LOSSES
 from modae.deep.model import DTYPES, TrainedModel, TrainingState
 from modae.deep.networks import NETWORKS
+from modae.deep.regressor import ModularNetworkRegressor
 from modae.deep.scaling import Scaling
-from modae.deep.supervised import ModularNetworkRegressor
 from modae.files import rules
 from modae.files.archive import require
 from modae.files.rules import Layout, Rule, Sizes, choice, count, each, maybe, number, numbers, record

@@ -17,7 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from modae.deep.layers import AdapterLayer, Copies, Dropout, MemberLayer, OneForAll, PeriodicEmbedding
+from modae.deep.copies import Copies, OneForAll
+from modae.deep.layers import AdapterLayer, Dropout, MemberLayer, PeriodicEmbedding
 from modae.deep.loss import check_name
 from modae.utils.parameters import check_choice, check_count
 

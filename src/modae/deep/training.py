@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
-from modae.deep.loss import Loss, LossTerms, check_name, linear_output_terms, modular_loss
+from modae.deep.loss import LossTerms, check_name
 from modae.deep.model import ORDER, SPLIT, Data, TrainedModel, TrainingState, to_arrays, to_tensors
-from modae.deep.networks import ModularAutoencoderNetwork
+from modae.deep.shortcut import network_terms
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_non_negative, check_positive
 
@@ -183,59 +183,6 @@ def train_step(
 
     optimizer.step(loss)  # type: ignore[arg-type]
     return seen[0]
-
-
-def network_terms(
-    network: Any,
-    x: Tensor,
-    target: Tensor,
-    diversity: float,
-    loss: Loss = "squared_error",
-    **others: Any,
-) -> LossTerms:
-    """The modular loss of what a network makes of a batch, the shortest way: for training.
-
-    Equal, to rounding, to ``modular_loss(network(x), target, diversity, ..., return_terms=True)``, which
-    is also how it is found for any network and loss that have no shorter way.
-
-    Parameters
-    ----------
-    network : torch.nn.Module
-        From rows (n, D) to the outputs of M modules (M, n, ...).
-    x : Tensor of shape (n, D)
-    target : Tensor
-        See :func:`modae.deep.loss.modular_loss`; so for the other parameters.
-    diversity : float in [0, 1]
-    loss : {"squared_error", "huber", "cross_entropy"} or callable, default="squared_error"
-    others
-        Other arguments of ``modular_loss``.
-
-    Returns
-    -------
-    terms : LossTerms
-        Means over the rows.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from modae.deep.loss import modular_loss
-    >>> from modae.deep.networks import ModularAutoencoderNetwork
-    >>> from modae.deep.training import network_terms
-    >>> network = ModularAutoencoderNetwork(20, n_modules=5, n_components=3)
-    >>> rows = torch.rand(30, 20)
-    >>> long_way = modular_loss(network(rows), rows, 0.5)
-    >>> bool(torch.isclose(network_terms(network, rows, rows, 0.5).loss, long_way))
-    True
-    """
-    decoder = network.decoder if isinstance(network, ModularAutoencoderNetwork) else None
-    if loss == "squared_error" and isinstance(decoder, nn.Sequential):
-        last: Any = decoder[-1]
-        n_outputs, n_inputs = last.weight.shape[1:]
-        # A wide layer has large W^T W, and few rows have small reconstructions.
-        if n_inputs < min(n_outputs, len(x)):
-            hidden = decoder[:-1](network.encoder(x))
-            return linear_output_terms(hidden, last.weight, last.bias, target, diversity)
-    return modular_loss(network(x), target, diversity, loss=loss, return_terms=True, **others)
 
 
 def rows_held_out(data: Data, seed: int, fraction: float) -> Indices | None:

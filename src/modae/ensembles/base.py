@@ -13,7 +13,8 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from modae.data.validation import Parts, columns_of, copy_columns, take_rows
+from modae.data.placed_parts import Parts
+from modae.data.validation import columns_of, copy_columns, take_rows
 from modae.ensembles.composition import SIZES, EnsembleParameters, Routed
 from modae.ensembles.members import (
     Generator,

@@ -14,8 +14,9 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 
+from modae.data.placed_parts import Parts
 from modae.data.targets import labels_of
-from modae.data.validation import Parts, by_rows, gather
+from modae.data.validation import by_rows, gather
 from modae.ensembles.base import stacked
 from modae.ensembles.composition import Routed
 from modae.ensembles.conformal import HeldOut

@@ -19,9 +19,10 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
 
+from modae.data.placed_parts import Parts
 from modae.data.rows import centred_product
 from modae.data.summary import DataSummary
-from modae.data.validation import AcceptsRows, LazyRows, Parts, RowwiseCall, copy_columns, rows_of
+from modae.data.validation import AcceptsRows, LazyRows, RowwiseCall, copy_columns, rows_of
 from modae.ensembles.families import AllColumns
 from modae.ensembles.folds import FixedModules, Fold, FoldData, FoldKey, FoldModules, FoldTask, Sizes
 from modae.linear.model import LinearModel, Settings, solutions_for

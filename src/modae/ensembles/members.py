@@ -11,7 +11,8 @@ from joblib.parallel import get_active_backend
 from sklearn.base import clone, is_classifier
 from sklearn.utils import Bunch, check_random_state
 
-from modae.data.validation import LazyRows, Parts, RowwiseCall, gather
+from modae.data.placed_parts import Parts
+from modae.data.validation import LazyRows, RowwiseCall, gather
 from modae.utils.arrays import Array, Indices
 from modae.utils.parallel import run_parallel
 

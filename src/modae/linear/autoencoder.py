@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from modae.data.rows import Rows
 from modae.data.summary import DataSummary
 from modae.data.validation import copy_columns, gather, lazy_rows, summarised
+from modae.linear.merging import merged_sums
 from modae.linear.model import ROTATIONS, SOLVERS, LinearModel, Modules, Settings, resolved_components
-from modae.linear.modules import CertifiedModules, LinearModules, fitted, merged_sums
+from modae.linear.modules import CertifiedModules, LinearModules, fitted
 from modae.utils.arrays import Array
 from modae.utils.parallel import lock_for_forks
 from modae.utils.parameters import (

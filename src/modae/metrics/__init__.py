@@ -7,7 +7,7 @@ core, data and ensembles.
 """
 
 from modae.ensembles.votes import split_uncertainty
-from modae.metrics.comparison import area_under_risk_coverage, compare, risk_coverage_curve, rivals
+from modae.metrics.comparison import compare, rivals
 from modae.metrics.correlations import (
     Estimate,
     distance_correlation,
@@ -15,6 +15,7 @@ from modae.metrics.correlations import (
     faithfulness,
     redundancy,
 )
+from modae.metrics.risk import area_under_risk_coverage, risk_coverage_curve
 from modae.metrics.terms import AmbiguityDecomposition, ambiguity_decomposition, loss_terms
 from modae.metrics.votes import (
     disagreement,

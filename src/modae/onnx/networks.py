@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from modae.deep.autoencoder import ModularAutoencoder
 from modae.deep.classifier import ModularNetworkClassifier
-from modae.deep.layers import Copies
-from modae.deep.supervised import ModularNetworkRegressor
+from modae.deep.copies import Copies
+from modae.deep.regressor import ModularNetworkRegressor
 from modae.onnx.graph import Classification, Converter, Features, Graph, Regression, refusal
 from modae.utils.extras import require
 

@@ -15,8 +15,9 @@ import modae.report.features as features
 from modae.metrics import redundancy
 from modae.metrics.comparison import ROUND_OFF
 from modae.report.certainty import Answers, least_certain_section, trust_section
+from modae.report.charts import Section, words
 from modae.report.errors import BAGGING, PathErrors, mean_and_error, why_no_trials
-from modae.report.page import Section, render, words
+from modae.report.page import render
 from modae.report.subject import Subject
 from modae.utils.atomic import atomic_write
 from modae.utils.parameters import check_choice, check_count, check_flag, check_fraction

@@ -9,8 +9,8 @@ from sklearn.base import is_classifier
 
 from modae.data.validation import take_rows
 from modae.metrics import risk_coverage_curve
+from modae.report.charts import Named, Section, chart, curves, worded, words
 from modae.report.features import MOST_COLUMNS, encoded, is_bright_on_dark
-from modae.report.page import Named, Section, chart, curves, worded, words
 from modae.report.subject import Subject
 from modae.utils.arrays import Array
 from modae.utils.text import format_number, percent

@@ -21,7 +21,7 @@ from modae.ensembles.composition import SIZES
 from modae.linear.bagging import BaggingAutoencoder
 from modae.metrics.comparison import compare, rivals
 from modae.report.certainty import Answers
-from modae.report.page import Section, bars, chart, curves, matrix, worded, words
+from modae.report.charts import Section, bars, chart, curves, matrix, worded, words
 from modae.report.subject import Subject, most_frequent
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel

@@ -14,7 +14,7 @@ from modae.display.classes import feature_densities
 from modae.display.reconstruction import image_sides
 from modae.ensembles.members import module_features
 from modae.metrics import distance_correlation_matrix
-from modae.report.page import Section, bars, chart, curves, matrix, module_names, worded
+from modae.report.charts import Section, bars, chart, curves, matrix, module_names, worded
 from modae.report.subject import Subject, most_frequent
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel

@@ -9,8 +9,8 @@ from sklearn.frozen import FrozenEstimator
 from modae import __version__
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.report.api import Report, live_text, sections
+from modae.report.charts import Chart, Section, chart, section
 from modae.report.errors import BAGGING, PathErrors
-from modae.report.page import Chart, Section, chart, section
 from modae.report.subject import Subject
 from modae.reproduction import figure2
 from modae.reproduction.figure2 import N_FOLDS, SIZES, Sweep, nearest_neighbours

@@ -1,7 +1,7 @@
-"""Which kind of source a thing is, paths by their ending, objects by their type; dates as numbers."""
+"""Which kind of source a thing is: paths by their ending, objects by their type."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from os import PathLike, fspath
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
-import narwhals as nw
 import numpy as np
 from scipy import sparse
 
 from modae.sources.arrow_files import csv_source, dataset_source, file_source
 from modae.sources.cells import COMPRESSIONS, Reading, reading
+from modae.sources.dates import with_dates_as_numbers
 from modae.sources.frames import as_table, is_frame
 from modae.sources.source import SAMPLE_ROWS, Chunk, ColumnSelection, Source, named
 
@@ -25,16 +25,6 @@ DEFAULT = Reading()
 TEXTS = (".csv", ".tsv", ".txt", ".jsonl", ".xlsx")
 ENDINGS = (".npy", ".parquet", ".arrow", ".feather", *TEXTS, ".npz")
 
-# What a column of dates becomes, and the ends of the names; days are counted from the first of 1970.
-DATE_PARTS: dict[str, Callable[[Any], Any]] = {
-    "year": lambda date: date.dt.year(),
-    "month": lambda date: date.dt.month(),
-    "weekday": lambda date: date.dt.weekday(),
-    "days": lambda date: date.cast(nw.Datetime("ms")).dt.timestamp("ms").cast(nw.Float64()) / 86_400_000,
-}
-
-# Dates before this one are those of a year with two digits, or slips.
-FIRST_YEAR = 1000
 
 # Of files in a folder that are about the data, and passed over.
 NOTES = ("", ".md", ".rst", ".txt", ".html", ".pdf", ".json", ".yaml", ".yml", ".toml", ".log")
@@ -204,41 +194,3 @@ def natural(path: Path) -> tuple[list[tuple[int, str]], str]:
     """Sort key: part-2 comes before part-10; the name itself decides between part-1 and part-01."""
     parts = re.split(r"([0-9]+)", path.stem)
     return [(int(part), "") if part.isdecimal() else (0, part) for part in parts], path.name
-
-
-def with_dates_as_numbers(source: Source) -> Source:
-    """The same source, with numbers instead of dates; times without a date stay what they are.
-
-    A column ``when`` becomes ``when_year`` and others, all of them known from the date alone.
-    """
-    schema = source.sample.schema
-    dates = [name for name in schema if isinstance(schema[name], (nw.Date, nw.Datetime))]
-    made = {f"{name}_{part}": name for name in dates for part in DATE_PARTS}
-    twice = [part for part in made if part in source.kinds]
-    if twice:
-        raise ValueError(f"{source.origin}: --dates makes {twice[0]!r}, which is there: rename it.")
-    kinds: dict[str, str] = {}
-    for name, kind in source.kinds.items():
-        kinds |= {f"{name}_{part}": "number" for part in DATE_PARTS} if name in dates else {name: kind}
-
-    def read(start: int, columns: ColumnSelection, size: int) -> Iterator[Chunk]:
-        wanted = dict.fromkeys(made.get(name, name) for name in columns.names or ())
-        features = tuple(name for name in columns.features or () if name not in made)
-        given = ColumnSelection(features, kept=tuple(wanted), strings=columns.strings)
-        used = [name for name in dates if name in wanted]
-        for chunk in source.read(start, given, size):
-            with named(chunk.origin):
-                yield chunk._replace(table=_with_parts(chunk.table, used))
-
-    return replace(source, read=read, sample=_with_parts(source.sample, dates), kinds=kinds)
-
-
-def _with_parts(table: Any, dates: Iterable[str]) -> Any:
-    """A table with the parts of these columns beside them."""
-    parts = []
-    for name in dates:
-        if table.shape[0] and (table[name].dt.year() < FIRST_YEAR).any():
-            early = f"column {name!r} has years before {FIRST_YEAR}"
-            raise ValueError(f"{early}: write them with four digits.")
-        parts += [make(nw.col(name)).alias(f"{name}_{part}") for part, make in DATE_PARTS.items()]
-    return table.with_columns(*parts)
