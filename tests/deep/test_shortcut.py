@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from modae.deep import training
+from modae.deep import shortcut
 from modae.deep.loss import modular_loss
 from modae.deep.networks import ModularAutoencoderNetwork, ModularRegressionNetwork
 from modae.deep.shortcut import linear_output_terms, network_terms
@@ -40,7 +40,7 @@ def short_ways(monkeypatch):
         taken.append(arguments)
         return linear_output_terms(*arguments)
 
-    monkeypatch.setattr(training, "linear_output_terms", counted)
+    monkeypatch.setattr(shortcut, "linear_output_terms", counted)
     return taken
 
 
