@@ -121,8 +121,9 @@ def walks():
         names = ",".join([*(f"x{i}" for i in range(8)), "y"])
         np.savetxt(table, np.column_stack([X, y]), delimiter=",", header=names, comments="", fmt="%.6g")
 
-        def command():
-            argv, sys.argv = sys.argv, ["modae", "fit", str(table), "--target", "y", "-o", str(path)]
+        def command(*more):
+            given = ["modae", "fit", str(table), "--target", "y", "-o", str(path), *more]
+            argv, sys.argv = sys.argv, given
             try:
                 with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
                     main()
@@ -138,6 +139,7 @@ def walks():
             "ModularClassifierCV.fit": Walk().along(lambda: search.fit(X, y)),
             "check_array in it": counted_validations(lambda: search.fit(X, y)),
             "modae fit table.csv --target y": Walk().along(command),
+            "the same with --no-check": Walk().along(lambda: command("--no-check")),
             "save": Walk().along(lambda: save(logistic, path)),
             "load": Walk().along(lambda: load(path)),
         }

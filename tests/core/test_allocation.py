@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modae.core.allocation import allocate, lower_bound
+from modae.core.allocation import allocate, loss_of_shares
 from oracles import best_explained, explained, prefix_slack
 from strategies import diversities, problems, spectra
 
@@ -22,7 +22,7 @@ SIZES = [(2, 1), (2, 3), (3, 2), (3, 3), (4, 3), (5, 2), (6, 1)]
 
 
 def bound(eigenvalues, M, H, lam):
-    return lower_bound(eigenvalues, allocate(eigenvalues, M, H, lam).shares, lam, eigenvalues.sum())
+    return loss_of_shares(eigenvalues, allocate(eigenvalues, M, H, lam).shares, lam, eigenvalues.sum())
 
 
 def assert_feasible(allocation, M, H):
@@ -91,7 +91,7 @@ def test_two_modules_share_pairs_of_axes(shape, H, lam):
 def test_one_module_or_no_diversity_is_pca(M, lam):
     w = 0.9 ** np.arange(3 * M)
     np.testing.assert_array_equal(allocate(w, M, 3, lam).shares, np.arange(3 * M) < 3)
-    assert lower_bound(w, allocate(w, M, 3, lam).shares, lam, w.sum() + 1.0) == pytest.approx(
+    assert loss_of_shares(w, allocate(w, M, 3, lam).shares, lam, w.sum() + 1.0) == pytest.approx(
         1.0 + w[3:].sum(), rel=1e-14
     )
 
@@ -103,11 +103,11 @@ def test_full_diversity_has_the_loss_of_one_wide_pca(shape, M, H):
     allocation = allocate(w, M, H, 1.0)
     assert_feasible(allocation, M, H)
     assert np.all(allocation.shares > 0.0)
-    assert lower_bound(w, allocation.shares, 1.0, w.sum() + 0.25) == pytest.approx(0.25, rel=1e-12)
+    assert loss_of_shares(w, allocation.shares, 1.0, w.sum() + 0.25) == pytest.approx(0.25, rel=1e-12)
 
 
 def test_an_axis_no_module_uses_is_unexplained_at_full_diversity():
-    assert lower_bound(np.array([3.0, 2.0]), np.array([1.0, 0.0]), 1.0, 6.0) == 3.0
+    assert loss_of_shares(np.array([3.0, 2.0]), np.array([1.0, 0.0]), 1.0, 6.0) == 3.0
 
 
 @EVERY_SHAPE
@@ -117,7 +117,7 @@ def test_tiny_diversities_are_exact_and_continuous(shape, lam, M, H):
     w = shape(M * H)
     allocation = allocate(w, M, H, lam)
     assert_feasible(allocation, M, H)
-    loss = lower_bound(w, allocation.shares, lam, w.sum())
+    loss = loss_of_shares(w, allocation.shares, lam, w.sum())
     pca = w[H:].sum()
     assert pca - 2.0 * lam * w.sum() - 1e-14 * w.sum() <= loss <= pca + 1e-14 * w.sum()
 
@@ -165,7 +165,7 @@ def test_the_bound_does_not_rise_with_the_diversity(w, size, first, second):
 def test_the_bound_does_not_rise_with_modules_or_components(w, M, H, lam):
     def at(M, H):
         kept = w[: M * H]
-        return lower_bound(kept, allocate(kept, M, H, lam).shares, lam, w.sum())
+        return loss_of_shares(kept, allocate(kept, M, H, lam).shares, lam, w.sum())
 
     here = at(M, H)
     if M < 4:

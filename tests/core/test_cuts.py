@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
-from modae.core.allocation import allocate, lower_bound
+from modae.core.allocation import allocate, loss_of_shares
 from modae.core.cuts import allocate_with_cuts, cuts_at, shell_cuts
 from modae.core.frames import best_encoders, mean_projector, module_subspaces
 from modae.core.objective import ATTAINED, UNDECIDED, Problem
@@ -29,7 +29,7 @@ def generic_bound(w, M, H, lam, cuts):
     constraints = [LinearConstraint(np.ones(n_axes), H, H), LinearConstraint(steps, 0.0, np.inf)]
     constraints += [LinearConstraint(cut.mask.astype(float), -np.inf, cut.units) for cut in cuts]
     result = minimize(
-        lambda p: lower_bound(w, p, lam, w.sum()),
+        lambda p: loss_of_shares(w, p, lam, w.sum()),
         allocate(w, M, H, lam).shares,
         jac=lambda p: -(1.0 - lam) * w / (1.0 - lam + lam * p) ** 2,
         bounds=[(0.0, 1.0)] * n_axes,
@@ -59,7 +59,7 @@ def test_a_general_solver_finds_the_same_bound(M, H, w, lam):
         cuts += new
         generic, shares = generic_bound(w, M, H, lam, cuts)
         new = list(cuts_at(shares, M, H, 1e-6))
-    bound = lower_bound(w, found.shares, lam, w.sum()) - found.surplus
+    bound = loss_of_shares(w, found.shares, lam, w.sum()) - found.surplus
     assert bound == pytest.approx(generic, abs=1e-7)
     assert found.surplus == pytest.approx(0.0, abs=1e-11)
 

@@ -1,6 +1,7 @@
 r"""Step 3: the spectrum becomes an allocation, and a lower bound on every possible loss.
 
-With the encoders eliminated (see :mod:`modae.core.frames`) the loss is
+With the best encoders for given decoders, :math:`B_i=A_i^T((1-\lambda)I+\lambda\bar P)^{-1}` (see
+:func:`modae.core.frames.best_encoders`), the loss is
 :math:`E=\mathrm{tr}\,\Sigma-\mathrm{tr}(\Sigma f(\bar P))`. It depends only on the mean projector
 :math:`\bar P` of the modules, and by von Neumann's trace inequality the best one shares the
 principal axes. What remains is its spectrum: :math:`p_k`, *the share of the modules that look at
@@ -15,9 +16,9 @@ share an axis have the less rank for others (``docs/beyond.md`` has the proof),
           \qquad (j = 1..H).
 
 In words: *shell* j is axis j with the j-th group of M-1 axes counted from the end, and shells 1..j
-together may hold at most j units. Maximising a separable concave function under such prefix sums is
-pool-adjacent-violators, with plain water-filling inside a block of shells. Everything is solved
-exactly: no iterative root finding.
+together may hold at most j units. M = 3 and H = 2 have the shells {1, 5, 6} and {2, 3, 4}.
+Maximising a separable concave function under such prefix sums is pool-adjacent-violators, with plain
+water-filling inside a block of shells. Everything is solved exactly: no iterative root finding.
 
 Two modules keep more than that: the mean of two projectors has the spectrum
 :math:`\frac12(1\pm\cos t)` for the angles t between them. So every shell, the pair of axes k and 2H+1-k,
@@ -34,7 +35,7 @@ import numpy as np
 from modae.utils.arrays import Array, Indices
 
 #: Shares this close to 0 or 1 count as 0 or 1: such an axis belongs to no module or to all.
-PEEL = 1e-12
+ZERO_OR_ONE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Block:
     """Neighbouring shells that share one water level.
 
     ``axes`` are rising indices of principal axes, ``units`` the integer sum of their shares, and
-    ``level`` the c of ``1 - lam + lam p_k = c s_k``: a higher level is a lower price of variance.
+    ``level`` the c of ``1 - lam + lam p_k = c s_k``, which rises with the units.
     """
 
     axes: Indices
@@ -96,7 +97,7 @@ def allocate(eigenvalues: Array, n_modules: int, n_components: int, diversity: f
     return Allocation(shares, tuple(block for block, _ in blocks))
 
 
-def lower_bound(eigenvalues: Array, shares: Array, diversity: float, total_variance: float) -> float:
+def loss_of_shares(eigenvalues: Array, shares: Array, diversity: float, total_variance: float) -> float:
     r"""Loss of an ideal set of modules with these shares: :math:`\mathrm{tr}\Sigma-\sum_k w_kf(p_k)`.
 
     Written as a sum of what each axis leaves unexplained, which is exact where the loss is small.

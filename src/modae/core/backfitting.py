@@ -25,7 +25,7 @@ from modae.core.objective import Problem, Solution, conclude, linear_terms
 from modae.utils.arrays import Array
 
 #: Decoders (M, D, H) and encoders (M, H, D).
-Modules: TypeAlias = tuple[Array, Array]
+Pair: TypeAlias = tuple[Array, Array]
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,7 @@ class Descent:
     converged: bool
 
 
-def random_modules(
-    n_modules: int, n_features: int, n_components: int, rng: np.random.Generator
-) -> Modules:
+def random_modules(n_modules: int, n_features: int, n_components: int, rng: np.random.Generator) -> Pair:
     """Random decoders (M, D, H) and encoders (M, H, D) of moderate size."""
     shape = (n_modules, n_features, n_components)
     decoders = rng.standard_normal(shape) / np.sqrt(n_features)
@@ -73,7 +71,7 @@ def update_module(
     return A, B
 
 
-def backfit(covariance: Array, start: Modules, diversity: float, **limits: Any) -> Descent:
+def backfit(covariance: Array, start: Pair, diversity: float, **limits: Any) -> Descent:
     """Algorithm 1 from given modules, until an epoch gains less than ``min_decrease``.
 
     Parameters
@@ -82,10 +80,10 @@ def backfit(covariance: Array, start: Modules, diversity: float, **limits: Any) 
     start : (decoders, encoders) of shapes (M, D, H) and (M, H, D)
     diversity : float
     **limits
-        When to stop, as in :func:`repeat`.
+        When to stop, as in :func:`run_epochs`.
     """
 
-    def epoch(modules: Modules, loss: float) -> tuple[Modules, float]:
+    def epoch(modules: Pair, loss: float) -> tuple[Pair, float]:
         decoders, encoders = (each.copy() for each in modules)
         for module in range(len(decoders)):
             decoders[module], encoders[module] = update_module(
@@ -93,17 +91,17 @@ def backfit(covariance: Array, start: Modules, diversity: float, **limits: Any) 
             )
         return (decoders, encoders), mean_loss((decoders, encoders), covariance, diversity)
 
-    return repeat(epoch, start, mean_loss(start, covariance, diversity), **limits)
+    return run_epochs(epoch, start, mean_loss(start, covariance, diversity), **limits)
 
 
-def mean_loss(modules: Modules, covariance: Array, diversity: float) -> float:
+def mean_loss(modules: Pair, covariance: Array, diversity: float) -> float:
     """Loss of linear modules, averaged over data with this covariance."""
     return float(linear_terms(*modules, covariance).ambiguity_loss(diversity))
 
 
-def repeat(
-    epoch: Callable[[Modules, float], tuple[Modules, float]],
-    modules: Modules,
+def run_epochs(
+    epoch: Callable[[Pair, float], tuple[Pair, float]],
+    modules: Pair,
     loss: float,
     *,
     max_iter: int = 1000,

@@ -42,7 +42,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from modae.core.allocation import Allocation, Block, lower_bound
+from modae.core.allocation import Allocation, Block, loss_of_shares
 from modae.utils.arrays import Array
 
 #: A violation must exceed this, far above round-off in the shares. Shares this close to 0 or 1 are taken
@@ -119,7 +119,7 @@ def _rounds_of_cuts(
         p = np.sort(np.clip(p, 0.0, 1.0))[::-1]
         new = list(cuts_at(p, n_modules, n_components, MARGIN))
         binds = prices > limits - sets @ p
-        before, loss = loss, lower_bound(w, p, diversity, 1.0)
+        before, loss = loss, loss_of_shares(w, p, diversity, 1.0)
         if (not new and binds.all()) or loss < before + ROUND_OFF:
             break
         # Without the cuts that do not bind the solution would be the same, and more precise.
@@ -319,4 +319,4 @@ def _proven_bound(
         pools.append(pool)
     p = np.repeat([pool[3] for pool in pools], [pool[2] for pool in pools])
     unsold = price * (units - p.sum()) + prices @ (limits - sets @ p)
-    return lower_bound(w, p, lam, float(w.sum())) - float(unsold)
+    return loss_of_shares(w, p, lam, float(w.sum())) - float(unsold)

@@ -27,7 +27,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from modae.core.allocation import PEEL, Allocation
+from modae.core.allocation import ZERO_OR_ONE, Allocation
 from modae.core.cuts import Cut, cuts_at
 from modae.utils.arrays import Array
 
@@ -65,7 +65,7 @@ def module_subspaces(
         frames[:, block.axes, columns] = part
         column += block.units
         n_iter += steps
-    used = np.count_nonzero(allocation.shares > PEEL)  # shares fall: the used axes come first
+    used = np.count_nonzero(allocation.shares > ZERO_OR_ONE)  # shares fall: the used axes come first
     return frames[:, :used], n_iter
 
 
@@ -83,21 +83,18 @@ def _block_frames(
     if n_modules == 2 and units == 1:
         return _pair(shares), 0
     shares = _with_sum(shares, units) if has_cuts else shares
-    shared = np.flatnonzero(shares > 1.0 - PEEL)
-    split = np.flatnonzero((shares > PEEL) & (shares <= 1.0 - PEEL))
+    shared = np.flatnonzero(shares > 1.0 - ZERO_OR_ONE)
+    split = np.flatnonzero((shares > ZERO_OR_ONE) & (shares <= 1.0 - ZERO_OR_ONE))
     frames = np.zeros((n_modules, len(shares), units))
     frames[:, shared, np.arange(len(shared))] = 1.0
     rest, n_iter = units - len(shared), 0
     cut = _binding_cut(shares[split], n_modules, rest) if has_cuts and rest > 1 else None
     if cut is not None:  # two parts, as modules with these shares split there: Newton would be singular
-        inside, outside = split[cut.mask], split[~cut.mask]
-        column = len(shared) + cut.units
-        for axes, columns in (
-            (inside, slice(len(shared), column)),
-            (outside, slice(column, None)),
-        ):
-            count = len(range(units)[columns])
-            frames[:, axes, columns], steps = _block_frames(shares[axes], count, n_modules, rng, True)
+        first = len(shared)
+        for axes, count in ((split[cut.mask], cut.units), (split[~cut.mask], rest - cut.units)):
+            part, steps = _block_frames(shares[axes], count, n_modules, rng, True)
+            frames[:, axes, first : first + count] = part
+            first += count
             n_iter += steps
     elif rest:
         target = shares[split], rest, n_modules
@@ -132,7 +129,7 @@ def _with_sum(shares: Array, units: int) -> Array:
 
 def _pair(shares: Array) -> Array:
     """The parts of two modules in one shell: lines in a plane, with mean projector diag(p, 1-p)."""
-    if len(shares) == 1 or shares[1] <= PEEL:
+    if len(shares) == 1 or shares[1] <= ZERO_OR_ONE:
         return np.tile(np.eye(len(shares), 1), (2, 1, 1))
     cosine, sine = np.sqrt(shares)
     return np.array([[[cosine], [sine]], [[cosine], [-sine]]])

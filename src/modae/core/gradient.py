@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from modae.core.backfitting import Descent, Modules, mean_loss, repeat, solve_by_epochs
+from modae.core.backfitting import Descent, Pair, mean_loss, run_epochs, solve_by_epochs
 from modae.core.objective import Problem, Solution, linear_gradient
 from modae.utils.arrays import Array
 
@@ -15,7 +15,7 @@ MAX_BACKTRACKS = 60
 
 
 def descend(
-    covariance: Array, start: Modules, diversity: float, *, step: float | None = None, **limits: Any
+    covariance: Array, start: Pair, diversity: float, *, step: float | None = None, **limits: Any
 ) -> Descent:
     """Gradient descent from given modules, until an epoch gains less than ``min_decrease``.
 
@@ -29,7 +29,7 @@ def descend(
     """
     length = 1.0 / (float(np.linalg.norm(covariance)) or 1.0)
 
-    def epoch(modules: Modules, loss: float) -> tuple[Modules, float]:
+    def epoch(modules: Pair, loss: float) -> tuple[Pair, float]:
         nonlocal length
         slopes = linear_gradient(*modules, covariance, diversity)
         steepness = sum(float(np.vdot(slope, slope)) for slope in slopes)
@@ -43,7 +43,7 @@ def descend(
             length *= SHRINK
         return modules, loss
 
-    return repeat(epoch, start, mean_loss(start, covariance, diversity), **limits)
+    return run_epochs(epoch, start, mean_loss(start, covariance, diversity), **limits)
 
 
 def solve_gradient(

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from modae.core.allocation import Allocation, allocate, lower_bound
+from modae.core.allocation import Allocation, allocate, loss_of_shares
 from modae.core.cuts import allocate_with_cuts
 from modae.core.frames import canonical
 from modae.utils.arrays import Array
@@ -36,13 +36,13 @@ class Terms(NamedTuple):
     diversity: Array | float
     error_of_mean: Array | float
 
-    def loss(self, diversity: float) -> Array | float:
+    def loss(self, lam: float) -> Array | float:
         """Eq. 1: reconstruction - lam * diversity."""
-        return self.reconstruction - diversity * self.diversity
+        return self.reconstruction - lam * self.diversity
 
-    def ambiguity_loss(self, diversity: float) -> Array | float:
+    def ambiguity_loss(self, lam: float) -> Array | float:
         """Proposition 1, which does not cancel: (1 - lam) * reconstruction + lam * error of mean."""
-        return (1.0 - diversity) * self.reconstruction + diversity * self.error_of_mean
+        return (1.0 - lam) * self.reconstruction + lam * self.error_of_mean
 
 
 def output_terms(outputs: Array, targets: Array) -> Terms:
@@ -121,12 +121,14 @@ class Problem:
     n_modules, n_components, diversity
         M, H and lam in [0, 1].
     hidden, slack : float
-        How far an inexact spectrum may be off, see :class:`modae.data.spectrum.Spectrum`.
+        How far an inexact spectrum may be off. ``hidden`` is the variance outside the axes that were
+        found, in the worst case all on one axis; ``slack`` is how much more variance than the
+        eigenvalues say any modules may capture. An exact spectrum has 0.
     closed : float
         A gap below this fraction of the variance counts as closed.
     with_cuts : bool
-        Whether the allocation keeps every inequality that is known, see :mod:`modae.core.cuts`. That
-        takes time, and changes nothing on smooth spectra.
+        Whether the allocation keeps every inequality on the shares that is known, see
+        :mod:`modae.core.cuts`. That takes time, and changes nothing on smooth spectra.
     """
 
     eigenvalues: Array
@@ -148,11 +150,12 @@ class Problem:
         return allocate_with_cuts(allocation, self.eigenvalues, self.n_modules, self.diversity)
 
     @cached_property
-    def strengthened(self) -> Problem:
+    def with_all_cuts(self) -> Problem:
         """The same problem with cuts, where these can matter: elsewhere the bound is exact without."""
-        exact = self.n_modules < 3 or self.n_components == 1 or self.diversity in (0.0, 1.0)
+        if self.n_modules < 3 or self.n_components == 1 or self.diversity in (0.0, 1.0):
+            return self  # the condition of the allocation is sufficient
         rank = int(np.count_nonzero(self.eigenvalues))
-        if exact or self.with_cuts or not self.is_exact or rank <= self.n_components:
+        if self.with_cuts or not self.is_exact or rank <= self.n_components:
             return self
         return replace(self, eigenvalues=self.eigenvalues[:rank], with_cuts=True)
 
@@ -165,7 +168,7 @@ class Problem:
     def ideal_loss(self) -> float:
         """Loss of modules that have the ideal allocation: what a solver aims at."""
         shares, surplus = self.allocation.shares, self.allocation.surplus
-        return lower_bound(self.eigenvalues, shares, self.diversity, self.total_variance) - surplus
+        return loss_of_shares(self.eigenvalues, shares, self.diversity, self.total_variance) - surplus
 
     @cached_property
     def lower_bound(self) -> float:
@@ -176,7 +179,7 @@ class Problem:
         count = self.n_modules * self.n_components
         raised = np.sort(np.append(self.eigenvalues, self.hidden))[::-1][:count]
         shares = allocate(raised, self.n_modules, self.n_components, self.diversity).shares
-        bound = lower_bound(raised, shares, self.diversity, self.total_variance)
+        bound = loss_of_shares(raised, shares, self.diversity, self.total_variance)
         return max(0.0, bound - self.slack)
 
     def variance_beyond(self, n_axes: int) -> float:
@@ -198,7 +201,7 @@ class Problem:
         """(loss - lower bound) as a fraction of the variance; 0 when there is no variance."""
         return self._fraction(loss - self.lower_bound)
 
-    def distance(self, loss: float) -> float:
+    def gap_to_ideal(self, loss: float) -> float:
         """(loss - ideal loss) as a fraction of the variance: what a solver could still gain."""
         return self._fraction(loss - self.ideal_loss)
 
@@ -272,19 +275,17 @@ def conclude(
 ) -> Solution:
     """Measure modules found by any solver, from the modules themselves, and certify them."""
     n_axes = decoders.shape[1]
-    eigenvalues = problem.eigenvalues[:n_axes]
+    unused, eigenvalues = len(problem.eigenvalues) - n_axes, problem.eigenvalues[:n_axes]
     decoders, encoders = canonical(decoders, encoders, eigenvalues)
     encoders[:, :, eigenvalues == 0.0] = 0.0  # axes beyond the rank are arbitrary: encode nothing
     terms = problem.terms(decoders, encoders)
     loss = float(terms.ambiguity_loss(problem.diversity))
     if problem.gap(loss) > problem.closed:
-        problem = problem.strengthened
+        problem = problem.with_all_cuts
     return Solution(
         decoders=decoders,
         encoders=encoders,
-        shares=np.pad(
-            np.square(decoders).sum(axis=2).mean(axis=0), (0, len(problem.eigenvalues) - n_axes)
-        ),
+        shares=np.pad(np.square(decoders).sum(axis=2).mean(axis=0), (0, unused)),
         loss=loss,
         reconstruction_error=float(terms.reconstruction),
         diversity_term=float(terms.diversity),
@@ -292,7 +293,7 @@ def conclude(
         gap=problem.gap(loss),
         attainment=ATTAINED if problem.gap(loss) <= problem.closed else UNDECIDED,
         loss_history=np.array([loss] if loss_history is None else loss_history),
-        n_iter=max(n_iter, 1),
+        n_iter=max(n_iter, 1),  # scikit-learn wants at least one, of direct solvers too
         converged=converged,
         solver=solver,
     )

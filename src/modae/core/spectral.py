@@ -17,12 +17,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
-from modae.core.allocation import PEEL
+from modae.core.allocation import ZERO_OR_ONE
 from modae.core.frames import best_encoders, mean_projector, module_subspaces
 from modae.core.objective import CLOSED, Problem, Solution, conclude
 from modae.utils.arrays import Array
 
-#: Shares that differ by less belong to one plateau of the spectrum.
+#: Shares that differ by less are equal.
 TIED = 1e-9
 
 #: Size of the random step aside before the second descent; frames have entries of size 1.
@@ -55,14 +55,15 @@ def solve_spectral(
     ('attained', [0.543, 0.311, 0.146])
     """
     if has_plateau(problem.allocation.shares):
-        problem = problem.strengthened  # Newton would take long to find that there is nothing to find
+        # Perhaps no modules have these shares, and Newton's method would fail slowly.
+        problem = problem.with_all_cuts
     frames, n_iter = module_subspaces(problem.allocation, problem.n_modules, rng)
     converged = True
     encoders = best_encoders(frames, problem.diversity)
     history = [problem.loss(frames, encoders)]  # measured, and not taken from the bound
-    if problem.distance(history[-1]) > tol and problem.strengthened.allocation.has_cuts:
-        # Other random frames, if the cuts were there from the start.
-        problem = problem.strengthened
+    if problem.gap_to_ideal(history[-1]) > tol and problem.with_all_cuts.allocation.has_cuts:
+        # If the cuts were there from the start, this is a second attempt, from other random frames.
+        problem = problem.with_all_cuts
         strong, steps = module_subspaces(problem.allocation, problem.n_modules, rng)
         n_iter += steps
         strong_encoders = best_encoders(strong, problem.diversity)
@@ -71,7 +72,7 @@ def solve_spectral(
             history.append(loss)
     # Axes that no module uses stay unused in a descent: the second time noise sets them free.
     for noise in (0.0, NOISE) if 0.0 < problem.diversity < 1.0 else ():
-        if problem.distance(history[-1]) <= tol:
+        if problem.gap_to_ideal(history[-1]) <= tol:
             break
         start = on_all_axes(frames, len(problem.eigenvalues))
         start = perturbed(start, rng, noise) if noise else start
@@ -94,8 +95,8 @@ def solve_spectral(
 
 
 def has_plateau(shares: Array) -> bool:
-    """Whether two axes in a row have the same share, which is neither 0 nor 1."""
-    split = shares[(shares > PEEL) & (shares < 1.0 - PEEL)]
+    """Whether two axes in a row have the same share, neither 0 nor 1, as equal eigenvalues have."""
+    split = shares[(shares > ZERO_OR_ONE) & (shares < 1.0 - ZERO_OR_ONE)]
     return bool((np.abs(np.diff(split)) < TIED).any())
 
 

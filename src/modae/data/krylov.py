@@ -92,7 +92,7 @@ def leading_basis(data: CentredData, n_axes: int) -> Array:
         if iteration.n_products >= PATIENCE * count:
             return iteration.vectors(ritz, count)
         if iteration.size >= count and is_enough(ritz, n_axes, count, data):
-            # As many equal values as a block is wide may be all that it can see of more: look again.
+            # A block finds at most as many copies of an eigenvalue as it is wide: look for more.
             copies = equal_values(ritz.values[:count])
             if copies < WIDTH or copies == seen:
                 return iteration.vectors(ritz, count)

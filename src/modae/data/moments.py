@@ -86,7 +86,7 @@ class Moments:
         largest = float(np.abs(delta).max())
         if not largest <= LARGEST_SPREAD:
             raise out_of_range(largest)
-        # Equal rows and equal means vary in no unit, and must not impose theirs on tiny variances.
+        # Parts without variance do not decide the common unit: the others may have a tiny one.
         varying = [(share, part) for share, part in ((a, self), (b, other)) if part.covariance.any()]
         units = [part.unit for _, part in varying] + [unit_of(largest)] * (largest > 0.0)
         unit = max(units, default=1.0)

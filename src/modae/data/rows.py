@@ -67,6 +67,11 @@ class Place:
         known = self.xp.__array_namespace_info__().dtypes(kind="real floating", device=self.device)
         return FLOAT64 if "float64" in known else FLOAT32
 
+    def float_types(self, upcast: bool = False) -> list[Any]:
+        """Precisions that are kept as they are, of this namespace; other numbers become the first."""
+        wanted = (FLOAT64,) if upcast else (FLOAT64, FLOAT32)
+        return [getattr(self.xp, dtype.name) for dtype in wanted if dtype <= self.precise]
+
     def send(self, values: Array, dtype: Precision) -> Any:
         """A host array on the device; a copy where it moves, as some libraries refuse odd strides."""
         if self.xp is np:
@@ -154,6 +159,18 @@ def place_of(X: Any) -> Place:
         return HOST
     is_numpy = not is_array or xp.__name__.rpartition(".")[2] == "numpy"
     return HOST if is_numpy else Place(xp, device)
+
+
+def plain_numbers(X: Any, place: Place) -> Any:
+    """X without a gradient, which causes warnings in validation.
+
+    What validation would not see in other namespaces is refused here.
+    """
+    if "sparse" in str(getattr(X, "layout", "")):
+        raise TypeError("X must be dense or a sparse matrix of scipy, got a sparse tensor: convert it.")
+    if place is not HOST and place.xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError("Complex data not supported: X must be real numbers.")
+    return X.detach() if hasattr(X, "detach") else X
 
 
 def on_host(values: Any) -> Any:

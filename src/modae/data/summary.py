@@ -136,8 +136,14 @@ class DataSummary:
     ) -> tuple[DataSummary, Spectrum, int]:
         """The axes that M modules of H components can use, and H: a share of the variance decides it.
 
-        They are found by the route that :func:`choose_route` names. Before them the summary that was
-        decomposed: moments if they were made of one set of rows.
+        They are found by the route that :func:`choose_route` names.
+
+        Returns
+        -------
+        summary : DataSummary
+            With moments in place of rows, if they were made on the way.
+        spectrum : Spectrum
+        n_components : int
         """
         n_axes = n_modules * n_components if isinstance(n_components, int) else None
         ready, route = self, "covariance"

@@ -1,4 +1,4 @@
-"""Data from outside become float matrices and weights that can be trusted, in memory or lazily.
+"""Data from outside become float matrices, targets and weights that can be trusted, or are refused.
 
 Estimators call the functions of this module. Rows in memory (whatever scikit-learn reads as a matrix)
 take the plain way; rows that are not, such as a Dask array, answer through their :class:`LazyRows`. A
@@ -17,14 +17,13 @@ import narwhals as nw
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array, check_consistent_length, get_tags
+from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d, get_tags
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from modae.data.placed_parts import Parts
-from modae.data.rows import HOST, DeviceArray, Place, Rows, on_host, place_of, remember_place
-from modae.utils.arrays import FLOAT64, Array
-
-FLOATS = (np.float64, np.float32)
+from modae.data.rows import HOST, DeviceArray, Rows, on_host, place_of, plain_numbers, remember_place
+from modae.utils.arrays import FLOAT64, Array, Indices
 
 
 class AcceptsRows:
@@ -66,7 +65,7 @@ def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bo
         if not precise or not getattr(get_tags(estimator), "array_api_support", False):
             X, place = place.fetch(X), HOST
     with np.errstate(over="ignore", invalid="ignore"):  # huge numbers, whose sum is no number
-        dtypes = dtypes_of(place, upcast)
+        dtypes = place.float_types(upcast)
         finite: Any = "allow-nan" if get_tags(estimator).input_tags.allow_nan else True
         rows = validate_data(
             estimator, X, reset=reset, dtype=dtypes, accept_sparse="csr", ensure_all_finite=finite
@@ -116,24 +115,6 @@ def _without_dates(X: Any) -> Any:
     return X
 
 
-def plain_numbers(X: Any, place: Place) -> Any:
-    """X without a gradient, which causes warnings in validation.
-
-    What validation would not see in other namespaces is refused here.
-    """
-    if "sparse" in str(getattr(X, "layout", "")):
-        raise TypeError("X must be dense or a sparse matrix of scipy, got a sparse tensor: convert it.")
-    if place is not HOST and place.xp.isdtype(X.dtype, "complex floating"):
-        raise ValueError("Complex data not supported: X must be real numbers.")
-    return X.detach() if hasattr(X, "detach") else X
-
-
-def dtypes_of(place: Place, upcast: bool = False) -> Any:
-    """Types of numbers that are kept as they are; others become the first."""
-    dtypes = FLOATS[:1] if upcast else FLOATS
-    return [getattr(place.xp, dtype.__name__) for dtype in dtypes if np.dtype(dtype) <= place.precise]
-
-
 def copy_columns(estimator: Any, like: Any) -> None:
     """Number and names of the columns, as another estimator knows them; none of an earlier fit."""
     for name in ("n_features_in_", "feature_names_in_"):
@@ -145,7 +126,7 @@ def copy_columns(estimator: Any, like: Any) -> None:
 def codes_of(X: Any) -> Rows:
     """What ``transform`` returned, or something like it, as a dense float matrix."""
     place = place_of(X)
-    codes = check_array(plain_numbers(X, place), dtype=dtypes_of(place))
+    codes = check_array(plain_numbers(X, place), dtype=place.float_types())
     return codes if place is HOST else DeviceArray(codes, place)
 
 
@@ -174,6 +155,71 @@ def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
     if not np.isfinite(weights.sum()):
         raise ValueError("sample_weight adds up to infinity: divide it, only ratios matter.")
     return weights
+
+
+def labels_of(X: Any, y: Any, estimator: BaseEstimator) -> np.ndarray:
+    """One label for each row of X, in memory."""
+    y = _known(y, estimator)
+    if hasattr(y, "isna") and np.any(y.isna()):  # pd.NA cannot be compared with anything
+        raise ValueError("Input y contains NaN: a label is missing.")
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if series is not y and series.dtype.is_integer():
+        y = series.to_numpy()  # through floats, as elsewhere, large integers would merge
+    y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    check_length(X, y)
+    return y
+
+
+def targets_of(X: Any, y: Any, estimator: BaseEstimator, *, copy: bool = True) -> Array:
+    """One target, or several, for each row of X; a copy, if the caller may change his array."""
+    y = _known(y, estimator)
+    targets: Array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", copy=copy)
+    check_length(X, targets)
+    return targets
+
+
+def _known(y: Any, estimator: BaseEstimator) -> Any:
+    if y is None:
+        name = type(estimator).__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    y = gather(y)
+    refuse_masked("y", y)
+    return y
+
+
+def known_targets(
+    X: Any, y: Any, missing_label: Any, read: Callable[[Any, Any], np.ndarray]
+) -> tuple[np.ndarray, Indices]:
+    """Targets of all rows as ``read``, and the places of those that have one; None marks no row.
+
+    Where there is none, that of the first row with one stands in its place, and is not used. NaN as the
+    mark is None and NA of pandas too; of several targets, one that is marked is enough.
+    """
+    if missing_label is None or y is None:
+        targets = read(X, y)
+        return targets, np.arange(len(targets))
+    require_in_memory(X, "missing_label")
+    values = np.asarray(gather(y))
+    marked = values == missing_label
+    if missing_label != missing_label:
+        marked = np.asarray(y.isna()) if hasattr(y, "isna") else (values != values) | (values == None)  # noqa: E711
+    marked = marked.reshape(len(values), -1).any(axis=1)
+    check_consistent_length(X, marked)
+    known = np.flatnonzero(~marked)
+    if not len(known):
+        raise ValueError(
+            f"y must have a label for at least one row, but missing_label={missing_label!r} stands in "
+            f"all {len(marked)}: without labels, fit the extractor alone."
+        )
+    labels = take_rows(y, known)
+    if getattr(getattr(labels, "dtype", None), "kind", "") == "O" and len({*map(type, labels)}) == 1:
+        labels = np.array(list(labels))  # they were objects because of the marks
+    found = read(known, labels)
+    targets = np.repeat(found[:1], len(marked), axis=0)
+    targets[known] = found
+    return targets, known
 
 
 def take_rows(X: Any, places: Any) -> Any:

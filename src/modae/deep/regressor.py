@@ -7,8 +7,7 @@ from typing import Any, Self
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from modae.data.rows import Rows
-from modae.data.targets import targets_of
-from modae.data.validation import rows_of
+from modae.data.validation import rows_of, targets_of
 from modae.deep.base import Task
 from modae.deep.model import TrainedModel
 from modae.deep.supervised import SupervisedModules

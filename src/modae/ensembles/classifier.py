@@ -15,12 +15,10 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 
 from modae.data.placed_parts import Parts
-from modae.data.targets import labels_of
-from modae.data.validation import by_rows, gather
-from modae.ensembles.base import stacked
-from modae.ensembles.composition import Routed
+from modae.data.validation import by_rows, gather, labels_of
+from modae.ensembles.base import Routed
 from modae.ensembles.conformal import HeldOut
-from modae.ensembles.members import Member, MemberError, all_have, for_known, votes_for_pairs
+from modae.ensembles.members import Member, MemberError, all_have, for_known, stacked, votes_for_pairs
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.uncertainty import VotingEnsemble
 from modae.ensembles.votes import (

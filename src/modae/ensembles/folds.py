@@ -22,7 +22,7 @@ from sklearn.model_selection import check_cv
 from modae.data.rows import centred_product
 from modae.data.summary import DataSummary
 from modae.data.validation import take_rows
-from modae.ensembles.composition import SIZES
+from modae.ensembles.base import SIZES
 from modae.ensembles.families import AllColumns, make_scaler
 from modae.ensembles.members import module_features, seeds_for, two_generators
 from modae.linear.autoencoder import LinearModularAutoencoder

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from joblib.parallel import get_active_backend
+from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.utils import Bunch, check_random_state
 
@@ -213,3 +214,24 @@ def votes_for_pairs(members: Sequence[Any]) -> bool:
 def all_have(method: str, members: Sequence[Any]) -> bool:
     """Whether every member has a method."""
     return all(hasattr(member, method) for member in members)
+
+
+def stacked(answers: Sequence[Any]) -> np.ndarray:
+    """Answers of the members as one array, the member first."""
+    return np.stack([np.asarray(answer) for answer in answers])
+
+
+def routing_is_on() -> bool:
+    """Whether metadata go to whoever requests them."""
+    return bool(get_config()["enable_metadata_routing"])
+
+
+def is_named(member: Any) -> bool:
+    """Whether it is a pair (name, estimator)."""
+    pair = isinstance(member, tuple) and len(member) == 2
+    return pair and isinstance(member[0], str) and hasattr(member[1], "get_params")
+
+
+def nested_params(part: str, estimator: Any) -> dict[str, Any]:
+    """Parameters of a part, as those of the whole."""
+    return {f"{part}__{name}": value for name, value in estimator.get_params(deep=True).items()}

@@ -18,11 +18,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, is_regressor
 from sklearn.metrics import r2_score
 
-from modae.data.targets import targets_of
-from modae.data.validation import by_rows, gather
-from modae.ensembles.base import ModularEnsemble, stacked
+from modae.data.validation import by_rows, gather, targets_of
+from modae.ensembles.base import ModularEnsemble
 from modae.ensembles.conformal import checked_rank
-from modae.ensembles.members import Member
+from modae.ensembles.members import Member, stacked
 from modae.ensembles.neighbors import NearestNeighborRegressor
 from modae.utils.arrays import Array
 from modae.utils.parameters import check_fraction

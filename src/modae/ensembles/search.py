@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
 from sklearn.utils import get_tags
 
-from modae.ensembles.composition import SIZES
+from modae.ensembles.base import SIZES
 from modae.ensembles.families import Family, variance
 from modae.ensembles.folds import FoldData, FoldKey, Sizes
 from modae.utils.arrays import Array

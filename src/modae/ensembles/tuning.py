@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, indexable
 
 from modae.data.validation import by_rows, copy_columns, rows_of
-from modae.ensembles.composition import SIZES, EnsembleParameters
+from modae.ensembles.base import SIZES, EnsembleParameters
 from modae.ensembles.families import AllColumns, Family, default_families, make_scaler, several
 from modae.ensembles.folds import FoldsInMemory, largest_fit, make_folds, settled, trains_each
 from modae.ensembles.lazy_folds import LazyFolds
@@ -111,7 +111,6 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         self
         """
         start = time()
-        self._check_search()
         extractor = self._part("extractor")
         fresh = copy(self)  # a fit that fails leaves this model as it was
         upcast = bool(getattr(extractor, "upcast", False))
@@ -298,7 +297,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         check_is_fitted(self)
         return self.leaderboard_.sentences(self.best_params_)
 
-    def _check_search(self) -> None:
+    def _check(self) -> None:
         if self.scale != "auto":
             check_flag("scale", self.scale)
         if self.time_budget is not None:

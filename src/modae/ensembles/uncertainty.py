@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from modae.data.validation import by_rows
-from modae.ensembles.base import ModularEnsemble, stacked
+from modae.ensembles.base import ModularEnsemble
 from modae.ensembles.conformal import HeldOut, doubts_of, mass_above
-from modae.ensembles.members import all_have, call_members
+from modae.ensembles.members import all_have, call_members, stacked
 from modae.ensembles.votes import (
     SAME,
     by_pairs,

@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from warnings import warn
 
 import numpy as np
@@ -86,7 +86,8 @@ class Settings:
         )
 
 
-class Modules(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Modules:
     """What an estimator's methods need, read once in each call: another thread may fit in between.
 
     Encoders are (M, H, D), decoders (M, D, H) with orthonormal columns.
@@ -171,8 +172,7 @@ class LinearModel:
     def solved(self) -> Self:
         """The same model, with its solution found: modules in the leading principal axes."""
         if self._solution is None:
-            pair = self._decomposed()
-            (self._solution,) = solve_all([pair], self.dtype)
+            solve_all([self])
         return self
 
     def _decomposed(self) -> tuple[Settings, Spectrum]:
@@ -300,34 +300,32 @@ class LinearModel:
         vars(self).update(state)  # files and pickles have what was solved, beside what it was solved for
 
 
-def solve_all(pairs: Sequence[tuple[Settings, Spectrum]], dtype: Precision) -> list[Solution]:
-    """Modules in the principal axes of each spectrum.
+def solve_all(models: Sequence[LinearModel]) -> None:
+    """Find the solution of each model: modules in the leading principal axes of its data.
 
     The solver works in units of the total variance, so that the scale of the data does not matter.
     """
-    solutions = []
-    for settings, spectrum in pairs:
-        total = spectrum.total_variance or 1.0
+    for model in models:
+        spectrum = model._spectrum or model._decomposed()[1]
+        settings = model._settings
+        shape, total = (settings.n_modules, int(settings.n_components)), spectrum.total_variance or 1.0
         problem = Problem(
             spectrum.eigenvalues / total,
             spectrum.total_variance / total,
-            settings.n_modules,
-            int(settings.n_components),
+            *shape,
             settings.diversity,
             hidden=spectrum.hidden / total,
             slack=spectrum.slack / total,
-            closed=CLOSED if dtype.itemsize == 8 else CLOSED_SINGLE,
+            closed=CLOSED if model.dtype.itemsize == 8 else CLOSED_SINGLE,
         )
         solve = SOLVERS[DEFAULT_SOLVER if settings.solver == "auto" else settings.solver]
         rng = np.random.default_rng(settings.seed)
         solution = solve(problem, rng, tol=settings.tol, max_iter=settings.max_iter)
         if settings.rotation is not None:  # from a random stream of its own: the subspaces stay
-            shape = settings.n_modules, int(settings.n_components)
             turns = random_rotations(*shape, np.random.default_rng([settings.seed, 1]))
             decoders, encoders = solution.decoders @ turns.mT, turns @ solution.encoders
             solution = replace(solution, decoders=decoders, encoders=encoders)
-        solutions.append(solution.scaled(spectrum.total_variance * spectrum.unit**2 or 1.0))
-    return solutions
+        model._solution = solution.scaled(spectrum.total_variance * spectrum.unit**2 or 1.0)
 
 
 def resized(now: Settings, spectrum: Spectrum, changes: dict[str, Any]) -> tuple[Settings, Spectrum]:
@@ -351,7 +349,10 @@ def solutions_for(
     settings: Settings, spectrum: Spectrum, dtype: Precision, changes: Sequence[dict[str, Any]]
 ) -> list[Solution]:
     """Modules in the principal axes of one spectrum, for several changes of the settings."""
-    return solve_all([resized(settings, spectrum, each) for each in changes], dtype)
+    pairs = [resized(settings, spectrum, each) for each in changes]
+    models = [LinearModel(now, None, axes, dtype) for now, axes in pairs]
+    solve_all(models)
+    return [model.solution for model in models]
 
 
 def read_only(values: Array, dtype: Any = np.float64) -> Array:
@@ -362,7 +363,7 @@ def read_only(values: Array, dtype: Any = np.float64) -> Array:
 
 
 def share_of_columns(fraction: float, n_features: int) -> int:
-    """So many components as this fraction of the columns, of 50 at most: one at least, never all of two.
+    """So many components as this fraction of the columns, of 50 at most; at least 1, not all of several.
 
     Modules differ by what they leave out. ``python -m benchmarks.sizes`` has the evidence for 0.4.
 

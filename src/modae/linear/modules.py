@@ -218,9 +218,10 @@ class LinearModules(ModularTransformer, KeyFigures, BaseEstimator):
     def _solved_model(self) -> Any:
         return self._model
 
-    @abstractmethod
     def _modules(self) -> Modules:
-        """The fitted modules."""
+        """The fitted modules: what ``fit`` left in ``_model``, unless a subclass has them elsewhere."""
+        modules: Modules = self._solved_model()
+        return modules
 
 
 class CertifiedModules(AcceptsRows, KeyFigures):

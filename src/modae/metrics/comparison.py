@@ -16,8 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from modae.data.targets import known_targets
-from modae.data.validation import require_in_memory, take_rows
+from modae.data.validation import known_targets, require_in_memory, take_rows
 from modae.ensembles.folds import make_folds
 from modae.ensembles.leaderboard import Leaderboard
 from modae.ensembles.search import error_of, paired_difference

@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
 from modae.data.validation import take_rows
-from modae.ensembles.composition import SIZES
+from modae.ensembles.base import SIZES
 from modae.linear.bagging import BaggingAutoencoder
 from modae.metrics.comparison import compare, rivals
 from modae.report.certainty import Answers
