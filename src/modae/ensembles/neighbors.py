@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regr
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from modae.data.validation import FLOATS, refuse_masked, weights_of
+from modae.data.rows import HOST
+from modae.data.validation import refuse_masked, weights_of
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_choice, check_count
 
@@ -159,7 +160,7 @@ class NearestNeighbor(BaseEstimator):
         refuse_masked("y", y)
         self.check_parameters()
         numbers = is_regressor(self)
-        X, y = validate_data(fresh, X, y, dtype=FLOATS, multi_output=numbers, y_numeric=numbers)
+        X, y = validate_data(fresh, X, y, dtype=HOST.float_types(), multi_output=numbers, y_numeric=numbers)
         if not numbers:
             check_classification_targets(y)
         self.__dict__ = fresh._fit_checked(X, y, weights_of(sample_weight, len(X))).__dict__
@@ -198,7 +199,7 @@ class NearestNeighbor(BaseEstimator):
 
     def _queries(self, X: Any) -> Array:
         check_is_fitted(self)
-        queries: Array = validate_data(self, X, reset=False, dtype=FLOATS)
+        queries: Array = validate_data(self, X, reset=False, dtype=HOST.float_types())
         return queries
 
     @abstractmethod
