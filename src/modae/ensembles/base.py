@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -34,7 +34,9 @@ from modae.ensembles.members import (
     Generator,
     Member,
     Named,
+    Routed,
     call_members,
+    check_names,
     features_of,
     fit_member,
     for_known,
@@ -54,9 +56,6 @@ from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_choice, check_flag
 
 SIZES = ("n_modules", "n_components", "diversity")
-
-#: For the extractor and each member, by name: ``.fit`` is what its ``fit`` gets.
-Routed = Mapping[str, Any]
 
 
 class EnsembleParameters(KeyFigures, BaseEstimator):
@@ -135,20 +134,12 @@ class EnsembleParameters(KeyFigures, BaseEstimator):
                 f"{extractor!r}."
             )
         members = self._named_members()
-        listed = isinstance(self.estimator, (list, tuple))
-        if listed and len(members) < len(self.estimator):
+        if isinstance(self.estimator, (list, tuple)) and len(members) < len(self.estimator):
             raise ValueError(
                 "estimator must be one estimator or a list of (name, estimator) pairs, got "
                 f"{self.estimator!r}."
             )
-        names = [name for name, _ in members]
-        taken = set(type(self)._get_param_names())
-        bad = [name for name in names if "__" in name or name in taken or names.count(name) > 1]
-        if bad:
-            raise ValueError(
-                "names of members must differ from each other and from the parameters "
-                f"{sorted(taken)}, and must not contain '__', got {bad[0]!r}."
-            )
+        check_names([name for name, _ in members], set(type(self)._get_param_names()))
         for name, member in self._named_parts():
             if isinstance(member, type) or not hasattr(member, "get_params") or not is_kind(member):
                 which = "" if name == "estimator" else f" (member {name!r})"

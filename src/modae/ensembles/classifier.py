@@ -16,9 +16,16 @@ from sklearn.utils.metaestimators import available_if
 
 from modae.data.placed_parts import Parts
 from modae.data.validation import by_rows, gather, labels_of
-from modae.ensembles.base import Routed
 from modae.ensembles.conformal import HeldOut
-from modae.ensembles.members import Member, MemberError, all_have, for_known, stacked, votes_for_pairs
+from modae.ensembles.members import (
+    Member,
+    MemberError,
+    Routed,
+    all_have,
+    for_known,
+    stacked,
+    votes_for_pairs,
+)
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.uncertainty import VotingEnsemble
 from modae.ensembles.votes import (

@@ -21,6 +21,9 @@ Generator = np.random.RandomState | None
 
 Named = list[tuple[str, Any]]
 
+#: For the extractor and each member, by name: ``.fit`` is what its ``fit`` gets.
+Routed = Mapping[str, Any]
+
 
 class MemberError(ValueError):
     """A member of an ensemble failed: the message says which module, and why."""
@@ -235,3 +238,13 @@ def is_named(member: Any) -> bool:
 def nested_params(part: str, estimator: Any) -> dict[str, Any]:
     """Parameters of a part, as those of the whole."""
     return {f"{part}__{name}": value for name, value in estimator.get_params(deep=True).items()}
+
+
+def check_names(names: Sequence[str], taken: set[str]) -> None:
+    """Names of members must not be mistaken for each other, or for parameters."""
+    bad = [name for name in names if "__" in name or name in taken or names.count(name) > 1]
+    if bad:
+        raise ValueError(
+            "names of members must differ from each other and from the parameters "
+            f"{sorted(taken)}, and must not contain '__', got {bad[0]!r}."
+        )

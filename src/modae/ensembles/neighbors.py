@@ -160,7 +160,8 @@ class NearestNeighbor(BaseEstimator):
         refuse_masked("y", y)
         self.check_parameters()
         numbers = is_regressor(self)
-        X, y = validate_data(fresh, X, y, dtype=HOST.float_types(), multi_output=numbers, y_numeric=numbers)
+        how = {"dtype": HOST.float_types(), "multi_output": numbers, "y_numeric": numbers}
+        X, y = validate_data(fresh, X, y, **how)
         if not numbers:
             check_classification_targets(y)
         self.__dict__ = fresh._fit_checked(X, y, weights_of(sample_weight, len(X))).__dict__
