@@ -118,3 +118,12 @@ def test_turning_a_module_inside_itself_changes_no_conclusion():
 
 def test_descent_on_data_without_variance_has_converged():
     assert solve_gradient(Problem(np.zeros(2), 0.0, 3, 2, 0.5), np.random.default_rng(0)).converged
+
+
+@SOLVERS
+def test_axes_beyond_the_rank_keep_their_places(solver):
+    """A problem with zeros among its eigenvalues, and modules that are not proven to be the best."""
+    w = np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
+    solution = solver(Problem(w, 4.0, 3, 2, 0.6), np.random.default_rng(3), max_iter=2)
+    assert solution.shares.shape == (6,)
+    assert solution.shares.sum() == pytest.approx(2.0)

@@ -147,7 +147,10 @@ class Problem:
         allocation = allocate(self.eigenvalues, self.n_modules, self.n_components, self.diversity)
         if not self.with_cuts:
             return allocation
-        return allocate_with_cuts(allocation, self.eigenvalues, self.n_modules, self.diversity)
+        rank = int(np.count_nonzero(self.eigenvalues))
+        used = replace(allocation, shares=allocation.shares[:rank])
+        found = allocate_with_cuts(used, self.eigenvalues[:rank], self.n_modules, self.diversity)
+        return replace(found, shares=np.pad(found.shares, (0, len(self.eigenvalues) - rank)))
 
     @cached_property
     def with_all_cuts(self) -> Problem:
@@ -157,7 +160,7 @@ class Problem:
         rank = int(np.count_nonzero(self.eigenvalues))
         if self.with_cuts or not self.is_exact or rank <= self.n_components:
             return self
-        return replace(self, eigenvalues=self.eigenvalues[:rank], with_cuts=True)
+        return replace(self, with_cuts=True)
 
     @property
     def is_exact(self) -> bool:
@@ -275,7 +278,7 @@ def conclude(
 ) -> Solution:
     """Measure modules found by any solver, from the modules themselves, and certify them."""
     n_axes = decoders.shape[1]
-    unused, eigenvalues = len(problem.eigenvalues) - n_axes, problem.eigenvalues[:n_axes]
+    eigenvalues = problem.eigenvalues[:n_axes]
     decoders, encoders = canonical(decoders, encoders, eigenvalues)
     encoders[:, :, eigenvalues == 0.0] = 0.0  # axes beyond the rank are arbitrary: encode nothing
     terms = problem.terms(decoders, encoders)
@@ -285,7 +288,9 @@ def conclude(
     return Solution(
         decoders=decoders,
         encoders=encoders,
-        shares=np.pad(np.square(decoders).sum(axis=2).mean(axis=0), (0, unused)),
+        shares=np.pad(
+            np.square(decoders).sum(axis=2).mean(axis=0), (0, len(problem.eigenvalues) - n_axes)
+        ),
         loss=loss,
         reconstruction_error=float(terms.reconstruction),
         diversity_term=float(terms.diversity),
