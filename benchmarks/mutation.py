@@ -237,7 +237,7 @@ def main() -> int:
             usual = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
             print(f"{part}: the tests compute for {usual:.0f} s", flush=True)
             for step, mutant in enumerate(sample_of(part, options.each, options.seed)):
-                ends[outcome(package, mutant, step, BUSY * (10 + round(usual)))] += 1
+                ends[outcome(package, mutant, step, 10 + BUSY * round(usual))] += 1
     counted = ends["killed"] + ends["SURVIVED"]
     share = ends["killed"] / max(1, counted)
     print(f"{ends['killed']} of {counted} killed ({share:.0%}); {ends['kept']} others change nothing")
