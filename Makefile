@@ -34,8 +34,7 @@ test: $(READY)   ## the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not browser"
 
 slow: $(READY)   ## the tests that take longer: large problems, clusters, many interruptions; 100 examples of each property
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "properties and not browser" --hypothesis-profile=slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "(slow or properties) and not browser" --hypothesis-profile=slow
 
 test-browser: $(READY) ## the report in a real browser; pictures of it in results/browser
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \

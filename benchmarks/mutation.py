@@ -1,7 +1,7 @@
 """Would the tests notice a mistake? ``python -m benchmarks.mutation`` makes some, one at a time.
 
-A sample of places is drawn by a fixed seed: an operator, a comparison, a number, a condition or a
-statement becomes another one, or goes. The tests of its folder run on a copy of the package with that
+A sample of places is drawn by a hash of each, so that changes elsewhere draw no others: an operator, a
+comparison, a number, a condition or a statement becomes another one, or goes. The tests of its folder run on a copy of the package with that
 change, those of the same name first; one that fails has killed the mutant. ``mutation_kept.txt`` lists
 those that change nothing a test should notice, with the reason; any other survivor counts.
 
@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import ast
 import os
-import random
 import resource
 import shutil
 import signal
@@ -25,6 +24,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from copy import copy
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -37,8 +37,9 @@ KEPT = Path(__file__).with_name("mutation_kept.txt").read_text("utf-8").splitlin
 """Mutants, each followed by a line with the reason."""
 
 LIMIT = 0.90
-BUSY, IDLE = 200, 3600
-"""A mutant hangs if it computes or waits for so many seconds: the tests would notice it."""
+BUSY, IDLE = 3, 3600
+"""A mutant hangs if it computes so many times longer than the tests do without a change, or waits for so
+many seconds: the tests would notice it."""
 
 VOTES = "tests/ensembles/test_{}.py"
 TARGETS = {
@@ -131,6 +132,8 @@ def places(parent: ast.AST) -> Iterator[Place]:
         for position, node in enumerate(value if isinstance(value, list) else [value]):
             if not isinstance(node, ast.AST) or isinstance(node, ast.JoinedStr | ast.Assert):
                 continue
+            if isinstance(node, ast.keyword) and node.arg == "strict":  # zip's own assertion
+                continue
             if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
                 continue
             new = changed(node)
@@ -151,6 +154,13 @@ def mutants_of(part: str) -> list[Mutant]:
             change = f"{_line(node)} -> {_line(new)}"
             found.append(Mutant(part, file.relative_to(PACKAGE).as_posix(), number, line, change))
     return found
+
+
+def sample_of(part: str, size: int, seed: int = 0) -> list[Mutant]:
+    """So many mutants of a part, no two of which read alike."""
+    different = {str(mutant): mutant for mutant in mutants_of(part)}
+    drawn = sorted(different, key=lambda text: sha256(f"{seed} {text}".encode()).digest())
+    return [different[text] for text in drawn[:size]]
 
 
 def _line(node: ast.AST) -> str:
@@ -187,19 +197,19 @@ def forget_ours() -> None:
             del sys.modules[name]
 
 
-def run_tests(package: Path, tests: list[str]) -> int:
+def run_tests(package: Path, tests: list[str], seconds: int) -> int:
     """The exit code of pytest in a child: 0 if all pass, negative if a signal ended it."""
     child = os.fork()
     if child == 0:
-        resource.setrlimit(resource.RLIMIT_CPU, (BUSY, BUSY))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         signal.alarm(IDLE)
         os.environ["PYTHONPATH"] = str(package.parent)
         sys.path.insert(0, str(package.parent))
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
-        quick = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow and not browser"]
-        end = pytest.main([*quick, *tests])
+        quick = ["-x", "-q", "--tb=no", "--hypothesis-profile=mutants", "-p", "no:cacheprovider"]
+        end = pytest.main([*quick, "-m", "not slow and not browser", *tests])
         os._exit(0 if end == pytest.ExitCode.NO_TESTS_COLLECTED else end)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
@@ -220,14 +230,14 @@ def main() -> int:
         package = Path(folder) / "modae"
         shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
         for part in options.parts:
-            everything = mutants_of(part)
-            chosen = random.Random(options.seed).sample(everything, min(options.each, len(everything)))
-            found = Counter(outcome(package, mutant, step) for step, mutant in enumerate(chosen))
-            ends += found
-            # Where one survives, the tests pass; where none does, perhaps they always fail.
-            if not found["SURVIVED"] and run_tests(package, *stages_of(part)) != 0:
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+            if run_tests(package, *stages_of(part), IDLE) != 0:
                 print(f"{part}: the tests fail without any change", flush=True)
                 return 1
+            usual = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+            print(f"{part}: the tests compute for {usual:.0f} s", flush=True)
+            for step, mutant in enumerate(sample_of(part, options.each, options.seed)):
+                ends[outcome(package, mutant, step, 10 + BUSY * round(usual))] += 1
     counted = ends["killed"] + ends["SURVIVED"]
     share = ends["killed"] / max(1, counted)
     print(f"{ends['killed']} of {counted} killed ({share:.0%}); {ends['kept']} others change nothing")
@@ -240,13 +250,14 @@ def write(file: Path, text: str, moment: int) -> None:
     os.utime(file, (moment, moment))
 
 
-def outcome(package: Path, mutant: Mutant, step: int) -> str:
+def outcome(package: Path, mutant: Mutant, step: int, seconds: int) -> str:
     """What the tests say to a mutant; the copy is as it was afterwards."""
     if str(mutant) in KEPT:
         return "kept"
     start = time.monotonic()
     write(package / mutant.file, mutated(mutant), 2 * step)
-    passed = all(run_tests(package, t) == 0 for t in stages_of(mutant.part, Path(mutant.file).stem))
+    stages = stages_of(mutant.part, Path(mutant.file).stem)
+    passed = all(run_tests(package, tests, seconds) == 0 for tests in stages)
     write(package / mutant.file, (PACKAGE / mutant.file).read_text("utf-8"), 2 * step + 1)
     end = "SURVIVED" if passed else "killed"
     print(f"{time.monotonic() - start:5.0f} s  {end:<8}  {mutant}", flush=True)

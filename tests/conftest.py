@@ -5,7 +5,7 @@ import sys
 from contextlib import suppress
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 # `make test`, `make slow` and `make soak` look for a counterexample so long. The first two take the same
 # examples on every machine; no limit on the time of one. `--hypothesis-profile` is read after this file.
@@ -13,6 +13,10 @@ for profile, n_examples in {"test": 25, "slow": 100, "soak": 5_000}.items():
     settings.register_profile(
         profile, deadline=None, max_examples=n_examples, derandomize=profile != "soak"
     )
+# `make mutants` asks only whether there is a counterexample, not for the smallest one.
+settings.register_profile(
+    "mutants", settings.get_profile("test"), phases=(Phase.explicit, Phase.generate)
+)
 settings.load_profile("test")
 
 # scikit-learn's checks of array-API input run only with it.

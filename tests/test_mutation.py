@@ -1,10 +1,20 @@
 """The program that makes mistakes on purpose makes them, and its list of harmless ones is up to date."""
 
 import ast
-import random
 
 import pytest
-from benchmarks.mutation import KEPT, PACKAGE, ROOT, TARGETS, changed, mutants_of, mutated, stages_of
+from benchmarks.mutation import (
+    KEPT,
+    PACKAGE,
+    ROOT,
+    TARGETS,
+    changed,
+    mutants_of,
+    mutated,
+    places,
+    sample_of,
+    stages_of,
+)
 
 EXPRESSIONS = {
     "a + b": "a - b",
@@ -29,11 +39,25 @@ def test_statements_go(statement):
 
 @pytest.mark.parametrize("part", TARGETS)
 def test_a_mutant_is_a_program_that_differs_from_the_file(part):
-    mutants = mutants_of(part)
-    assert len(mutants) >= 50
-    for mutant in random.Random(0).sample(mutants, 5):
+    assert len(mutants_of(part)) >= 50
+    for mutant in sample_of(part, 5):
         tree = ast.parse((PACKAGE / mutant.file).read_text(encoding="utf-8"))
         assert ast.dump(ast.parse(mutated(mutant))) != ast.dump(tree)
+
+
+def test_what_only_words_types_or_assertions_are_made_of_is_left_alone():
+    left = "assert a > 1\nraise ValueError('a' + b)\nfor x in zip(a, strict=True): x: int = f'{1}'"
+    assert [type(node) for *_, node, _ in places(ast.parse(left))] == [ast.Raise]
+
+
+def test_the_sample_stays_when_the_file_gets_other_lines(monkeypatch):
+    drawn = sample_of("votes", 9)
+    every = mutants_of("votes")
+    monkeypatch.setattr("benchmarks.mutation.mutants_of", lambda part: every[:7] + every[8:])
+    again = sample_of("votes", 9)
+    assert len(set(map(str, again))) == 9
+    assert len(set(drawn) & set(again)) >= 8
+    assert sample_of("votes", 9, seed=1) != again
 
 
 def test_every_mutant_that_is_kept_can_still_be_made_and_has_a_reason():

@@ -18,16 +18,21 @@ def call(capsys):
 
 @pytest.fixture(autouse=True)
 def quick_rivals(monkeypatch):
-    """The methods that a model is compared with, with few trees: 300 take seconds in each fold."""
+    """The methods that a model is compared with, with few trees: else they take seconds in each fold."""
 
     def quick(*arguments, **options):
         models = rivals(*arguments, **options)
-        for model in models.values():
-            if "n_estimators" in model.get_params(deep=False):
-                model.set_params(n_estimators=10)
+        for name, few in {
+            "random forest": {"n_estimators": 10},
+            "extra trees": {"n_estimators": 10},
+            "gradient boosting": {"max_iter": 5},
+        }.items():
+            if name in models:
+                models[name].set_params(**few)
         return models
 
     monkeypatch.setattr("modae.cli.fitting.rivals", quick)
+    monkeypatch.setattr("modae.report.errors.rivals", quick)
 
 
 @pytest.fixture(scope="session")

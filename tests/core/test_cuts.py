@@ -158,3 +158,16 @@ def test_what_no_known_inequality_decides_is_undecided():
     assert solution.attainment == UNDECIDED
     assert solution.lower_bound == pytest.approx(4 / 9, abs=1e-9)
     assert solution.loss == pytest.approx((8 * 5 / 11 + 5 * 3 / 7) / 13, abs=1e-9)
+
+
+@pytest.mark.parametrize("full", [1, 2, 3])
+@pytest.mark.parametrize("H", [2, 3])
+def test_axes_that_all_modules_use_take_no_part(full, H):
+    # Evenly shared axes, which no modules have, and then some before them that every module has.
+    M, split = 3, np.linspace(1.1, 0.9, 5) * H / 5
+    cuts = list(cuts_at(split, M, H, 1e-9))
+    lifted = list(cuts_at(np.append(np.ones(full), split), M, H + full, 1e-9))
+    assert cuts
+    for cut, with_full in zip(cuts, lifted, strict=True):
+        np.testing.assert_array_equal(with_full.mask[full:], cut.mask)
+        assert with_full.units - with_full.mask[:full].sum() == cut.units

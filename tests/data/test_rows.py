@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from modae import LinearModularAutoencoder
 from modae.data import rows as core_rows
 
 KINDS = [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csc_array]
@@ -69,3 +70,13 @@ def test_float32_stays_float32(X):
     product = core_rows.centred_product(rows, X.mean(axis=0), np.eye(6))
     assert product.dtype == np.float32
     assert core_rows.centred_squares(rows, X.mean(axis=0)).dtype == np.float64
+
+
+def test_a_numpy_that_does_not_describe_itself_does_for_fits_and_scores(X, monkeypatch):
+    """As before NumPy 2.1: no ``__array_namespace_info__``, and ``clip`` knows no ``min``."""
+    monkeypatch.delattr(np, "__array_namespace_info__", raising=False)
+    clip = np.clip
+    monkeypatch.setattr(np, "clip", lambda values, low, high: clip(values, low, high))
+    vars(core_rows.HOST).pop("precise", None)  # what was found out is kept
+    model = LinearModularAutoencoder(2, 2, random_state=0).fit(X)
+    assert -model.score_samples(X).mean() == pytest.approx(model.loss_)

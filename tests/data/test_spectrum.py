@@ -153,3 +153,10 @@ def test_components_for_a_fraction_of_the_variance(fraction, count):
 
 def test_one_component_where_nothing_varies():
     assert Spectrum(np.zeros(2), np.eye(2), np.zeros(2), 0.0).components_for(0.9) == 1
+
+
+@pytest.mark.parametrize("found_by", [by_rows, by_moments])
+def test_an_exact_spectrum_hides_nothing(found_by):
+    found = found_by(np.random.default_rng(0).standard_normal((6, 4)))
+    assert found.hidden == 0.0
+    assert found.slack <= 1e-12 * found.total_variance

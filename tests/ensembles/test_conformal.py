@@ -88,7 +88,8 @@ def test_frames_and_sparse_rows_give_the_same_intervals():
     X, y = line(80, np.random.default_rng(3))
     expected = small(calibrate=0.5, random_state=0).fit(X, y).predict_interval(X)
     frames = [kind({"a": X[:, 0], "b": X[:, 1]}) for kind in (pd.DataFrame, pl.DataFrame)]
-    for rows in (*frames, sparse.csr_array(X), sparse.coo_array(X), X.tolist()):
+    kinds = sparse.csr_array, sparse.coo_array, sparse.coo_matrix, sparse.bsr_array, sparse.dia_matrix
+    for rows in (*frames, *(kind(X) for kind in kinds), X.tolist()):
         model = small(calibrate=0.5, random_state=0).fit(rows, y)
         np.testing.assert_allclose(model.predict_interval(rows), expected)
 

@@ -1,6 +1,6 @@
 """Members of other libraries: they come back as they were, and only what is trusted is made."""
 
-import json
+import re
 import sys
 from importlib import import_module
 from io import BytesIO
@@ -215,8 +215,8 @@ def renamed(model, path, old, new):
 
 def test_code_in_a_member_is_not_run(tmp_path):
     model = make_pipeline(FunctionTransformer(np.tanh)).fit(X)
-    schema = json.dumps({"__class__": "tanh", "__module__": "numpy"})[1:-1].replace(" ", "").encode()
-    assert schema in parts.bytes_of(model)
+    # Where NumPy says that its functions are depends on its version.
+    (schema,) = re.findall(rb'"__class__":"tanh","__module__":"[\w.]+"', parts.bytes_of(model))
     for module, function in (("os", "system"), ("builtins", "eval")):
         other = f'"__class__":"{function}","__module__":"{module}"'.encode()
         path = renamed(model, tmp_path / "file", schema, other)

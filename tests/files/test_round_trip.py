@@ -92,6 +92,7 @@ def test_one_target_of_the_linear_regressor():
     assert type(loaded.intercept_) is type(model.intercept_)
 
 
+@pytest.mark.filterwarnings("ignore:metadata on a dtype:UserWarning")  # of copied dates, by NumPy 2.0
 @pytest.mark.parametrize("dtype", ["M8[D]", "M8[ns]", "m8[s]", "U1", "U300"])
 def test_labels_that_are_dates_or_text(dtype):
     labels = np.array([10, 20, 30]).astype(dtype)[parts.LABELS]

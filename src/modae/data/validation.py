@@ -223,10 +223,12 @@ def known_targets(
 
 
 def take_rows(X: Any, places: Any) -> Any:
-    """Some rows of a matrix, frame or list, in the same container."""
+    """Some rows of a matrix, frame or list, in the same kind of container."""
     frame = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
     if frame is not X:
         return frame[places].to_native()
+    if issparse(X) and X.format in ("coo", "bsr", "dia"):
+        X = X.tocsr()  # these give no single rows, or not with every SciPy
     return X[places] if hasattr(X, "shape") else [X[place] for place in places]
 
 

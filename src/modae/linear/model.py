@@ -127,8 +127,8 @@ class Modules:
         own = place.xp.vecdot(codes, codes) / n_modules
         mapped = codes @ place.send(flat.T @ flat, place.precise)
         together = place.xp.vecdot(mapped, codes) / n_modules**2
-        reconstruction = place.xp.clip(squares + own - overlap, min=0.0)
-        error_of_mean = place.xp.clip(squares + together - overlap, min=0.0)
+        reconstruction = place.xp.clip(squares + own - overlap, 0.0, None)
+        error_of_mean = place.xp.clip(squares + together - overlap, 0.0, None)
         return (1.0 - self.diversity) * reconstruction + self.diversity * error_of_mean
 
 

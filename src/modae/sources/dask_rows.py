@@ -67,7 +67,7 @@ class DaskRows(LazyRows):
 
         work = delayed(chunk_sum, traverse=False)  # in the graph once, under a key of its own
         cells, like = ((1,) * blocks.npartitions, (1,)), np.empty((0, 0), object)
-        sums = _map_chunks(work, blocks, weights, like=like, chunks=cells, token="modae-summary")
+        sums = _map_chunks(work, blocks, weights, like=like, chunks=cells)
         whole = joined_sums(sums)
         if whole.n_rows == 0:
             rule = f"while a minimum of 1 is required by {type(estimator).__name__}"
@@ -86,7 +86,7 @@ class DaskRows(LazyRows):
 
         work = delayed(chunk_answer, pure=True, traverse=False)  # the model is in the graph once
         shape = {"chunks": (blocks.chunks[0], *one.shape[1:]), "new_axis": list(range(2, one.ndim))}
-        answers = _map_chunks(work, blocks, like=one, token=f"modae-{call.method}", **shape)
+        answers = _map_chunks(work, blocks, like=one, **shape)
         return answers[:, 0] if sample.ndim == 1 else da.moveaxis(answers, 0, axis)
 
     def parts(self, call: RowwiseCall) -> "DaskParts":
