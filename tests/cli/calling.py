@@ -1,5 +1,6 @@
 """The command line inside this process, and small tables to call it with."""
 
+import shlex
 import sys
 from dataclasses import dataclass
 
@@ -17,6 +18,21 @@ class Answer:
     code: int
     out: str
     err: str
+
+    @property
+    def said(self):
+        """What is on stderr beside progress, without line breaks."""
+        return " ".join(" ".join(self.error_lines).split())
+
+    @property
+    def error_lines(self):
+        return [line for line in self.err.splitlines() if not line.endswith(" ...")]
+
+    @property
+    def proposed(self):
+        """The words of the command that an error ends with, without the name of the program, if any."""
+        assert self.code != 0
+        return shlex.split(self.said.partition(" Type: ")[2])[1:]
 
 
 def caller(capsys):

@@ -122,7 +122,7 @@ def test_words_that_are_missing_or_new_are_noticed(desk, call):
     table.to_csv("new.csv", index=False)
     answer = call("predict", "new.modae", "new.csv", "-o", "out.csv")
     assert answer.code == 2
-    assert "'colour' has no value in row 8 (line 9)" in answer.err
+    assert "'colour' has no value in row 8 (line 9)" in answer.said
 
 
 @pytest.mark.parametrize(
@@ -141,12 +141,13 @@ def test_layout_of_the_text_does_not_matter(desk, call, change):
     lines[20] = lines[20].replace(",", ",x", 1)
     (desk / "t.csv").write_text("\n".join(lines))
     answer = call("fit", "t.csv", "--target", "kind", "-o", "other.modae")
-    assert "(line 21)" in answer.err
+    assert "(line 21)" in answer.said
 
 
 def test_years_may_be_names_and_that_is_said(desk, call):
-    flowers().rename(columns={"long": "2001"}).to_csv("years.csv", index=False)
-    assert any("'2001'" in note for note in fitted(call, "years.csv")["notes"])
+    NUMBERS.rename(columns={"long": "2001"}).to_csv("years.csv", index=False)
+    answer = call("fit", "years.csv", "-o", "new.modae", "--json")
+    assert any("'2001'" in note for note in json.loads(answer.out)["notes"])
 
 
 def test_an_id_in_words_is_noticed(desk, call):
@@ -165,7 +166,7 @@ def test_what_onnx_cannot_say_is_said_in_our_words(desk, call):
     assert call("fit", "good.csv", "--encode", "-o", "new.modae").code == 0
     answer = call("export", "new.modae", "-o", "out.onnx")
     assert answer.code == 2
-    assert "--encode and --impute need names of columns" in answer.err
+    assert "--encode and --impute need names of columns" in answer.said
 
 
 def test_a_word_among_numbers_that_are_filled_is_named(desk, call):
@@ -173,5 +174,5 @@ def test_a_word_among_numbers_that_are_filled_is_named(desk, call):
     flowers().astype({"wide": object}).replace({"wide": {flowers()["wide"][3]: "oops"}}).to_csv("t.csv")
     answer = call("transform", "new.modae", "t.csv", "-o", "out.csv")
     assert answer.code == 2
-    assert "column 'wide' has strings, such as 'oops' in row 4 (line 5)" in answer.err
-    assert "fitted to numbers there: correct it" in answer.err
+    assert "column 'wide' has strings, such as 'oops' in row 4 (line 5)" in answer.said
+    assert "fitted to numbers there: correct it" in answer.said

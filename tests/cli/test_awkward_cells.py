@@ -26,13 +26,12 @@ def write(cells, name="x"):
 def error_of(answer):
     assert answer.code == 2, answer.err
     assert "Traceback" not in answer.err
-    return answer.err.splitlines()[-1]
+    return answer.said
 
 
-def command_in(said):
-    """The words of the command that an error says."""
-    head, _, command = said.partition(" Type: modae ")
-    return head, shlex.split(command)
+def command_in(answer):
+    """What an error says, and the words of the command that it ends with."""
+    return error_of(answer).partition(" Type: modae ")[0], answer.proposed
 
 
 def mean_of(path, name):
@@ -50,7 +49,7 @@ def test_a_column_gets_its_answer(case, desk, call):
     command = [*FIT.split(), *shlex.split(case.typed)]
     answer = call(*command)
     if case.refused:
-        said, ready = command_in(error_of(answer))
+        said, ready = command_in(answer)
         assert all(words in said or words in ready for words in case.says), said
         before = command[:-2] if case.name == "the wrong mark" else command
         assert ready == ([*before, *shlex.split(case.add)] if case.add else [])
@@ -141,7 +140,7 @@ def test_missing_values_of_all_columns_are_said_with_one_command(desk, call):
     table = FLOWERS.copy()
     table.loc[2, "wide"] = table.loc[5, "high"] = np.nan
     table.assign(empty="").to_csv("t.csv", index=False)
-    said, ready = command_in(error_of(call(*FIT.split())))
+    said, ready = command_in(call(*FIT.split()))
     assert "'empty' has no value in row 1 (line 2), and so do rows of 2 other columns" in said
     assert ready[-3:] == ["--drop", "empty", "--impute"]
     assert call(*ready).code == 0
@@ -161,7 +160,7 @@ def test_all_columns_are_named_at_once_and_one_command_reads_them_all(desk, call
         when=pd.date_range("2020-01-01", periods=40).strftime("%Y-%m-%d"),
     )
     frame.to_csv("t.csv", index=False)
-    said, ready = command_in(error_of(call(*FIT.split())))
+    said, ready = command_in(call(*FIT.split()))
     names = ("price", "miles", "town", "name", "when")
     assert all(repr(name) in said for name in names)
     answer = call(*ready)
@@ -176,7 +175,7 @@ def test_all_columns_are_named_at_once_and_one_command_reads_them_all(desk, call
 
 def test_a_mark_that_means_two_things_is_said(desk, call):
     flowers(40).assign(a=["3,685.20", "5"] * 20, b=["49,0", "1"] * 20).to_csv("t.csv", index=False)
-    said, ready = command_in(error_of(call(*FIT.split())))
+    said, ready = command_in(call(*FIT.split()))
     assert "',' means another thing in 'b'" in said
     assert ready[-4:] == ["--thousands", ",", "--drop", "b"]
 
@@ -220,7 +219,7 @@ def test_new_rows_are_refused_with_the_same_hint(desk, call):
     text = (desk / "good.csv").read_text().splitlines()
     lines = [line.replace(",", ";") for line in text]
     (desk / "new.csv").write_text("\n".join([lines[0], *(line.replace(".", ",") for line in lines[1:])]))
-    said, ready = command_in(error_of(call("predict", "vote.modae", "new.csv", "-o", "out.csv")))
+    said, ready = command_in(call("predict", "vote.modae", "new.csv", "-o", "out.csv"))
     assert all(repr(name) in said for name in ("long", "wide", "high", "deep", "far", "old"))
     assert ready == ["predict", "vote.modae", "new.csv", "-o", "out.csv", "--decimal", ","]
     assert call(*ready).code == 0
@@ -233,7 +232,7 @@ def test_a_mark_far_down_is_told_with_its_line_and_the_option(desk, call, monkey
     write(["1.5"] * 39 + ["2"])
     with (desk / "t.csv").open("a") as file:
         file.write("3.5,1.0,aster\n" * 1000 + "?,1.0,aster\n")
-    said, ready = command_in(error_of(call(*FIT.split())))
+    said, ready = command_in(call(*FIT.split()))
     assert "line 1042 has '?' in column 'x'" in said
     assert ready[-2:] == ["--missing", "?"]
 

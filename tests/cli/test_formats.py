@@ -89,7 +89,7 @@ def test_an_error_in_excel_names_the_row_that_excel_shows(desk, call):
     book.save("t.xlsx")
     answer = call("fit", "t.xlsx", "-o", "new.modae")
     assert answer.code == 2
-    assert "'b' has no value in row 2 (line 4)" in answer.err
+    assert "'b' has no value in row 2 (line 4)" in answer.said
 
 
 def test_of_several_sheets_the_first_is_named(desk, call):
@@ -98,6 +98,21 @@ def test_of_several_sheets_the_first_is_named(desk, call):
         flowers().to_excel(book, sheet_name="Copy", index=False)
     answer = call("fit", "t.xlsx", "--drop", "kind", "-o", "new.modae")
     assert "t.xlsx (sheet 'Flowers'): 60 rows" in answer.out
+
+
+def test_another_sheet_can_be_chosen_and_is_not_remembered(desk, call):
+    with pd.ExcelWriter("t.xlsx") as book:
+        pd.DataFrame({"about": ["flowers"]}).to_excel(book, sheet_name="Notes", index=False)
+        flowers().to_excel(book, sheet_name="Flowers", index=False)
+    fit = ("fit", "t.xlsx", "--target", "kind", "-o", "new.modae", "--no-check", "--sheet")
+    answer = call(*fit, "Flowers")
+    assert "t.xlsx (sheet 'Flowers'): 60 rows" in answer.out
+    assert call("predict", "new.modae", "good.csv", "-o", "out.csv").code == 0
+    answer = call(*fit, "Plants")
+    assert answer.code == 2
+    assert "there is no sheet 'Plants'; the sheets are 'Notes', 'Flowers'." in answer.said
+    answer = call("predict", "new.modae", "good.csv", "-o", "out.csv", "--sheet", "Flowers")
+    assert "only .xlsx files have sheets: leave out --sheet Flowers." in answer.said
 
 
 @pytest.mark.parametrize("name", ["t.xlsx", "t.jsonl", "t.csv", "t.parquet"])

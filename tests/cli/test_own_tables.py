@@ -14,12 +14,6 @@ RNG = np.random.default_rng(0)
 KIND = np.where(RNG.random(60) < 0.5, "yes", "no")
 
 
-def proposed(answer):
-    """The words of the command at the end of an error, without the name of the program."""
-    assert answer.code != 0
-    return shlex.split(answer.err.partition("Type: ")[2])[1:]
-
-
 def test_wavelengths_are_names_if_the_target_is_one(desk, call):
     names = [f"{900 + i / 2:.1f}" for i in range(8)]
     table = pd.DataFrame(RNG.standard_normal((60, 8)).round(3), columns=names)
@@ -36,7 +30,7 @@ def test_two_notations_in_one_file_are_both_read(desk, call):
     european = [f"{fee:,.2f}".translate(str.maketrans(",.", ".,")) for fee in fees]
     table = pd.DataFrame({"fee": european, "bill": [f"${bill:.2f}" for bill in bills], "kind": KIND})
     table.to_csv("t.csv", sep=";", index=False)
-    command = proposed(call("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check"))
+    command = call("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check").proposed
     assert "--drop" not in command
     assert call(*command, "--scale", "standard").code == 0
     means = modae.load("m.modae")[0].mean_
@@ -48,7 +42,7 @@ def test_the_command_has_all_that_would_be_said_next(desk, call):
     table = flowers(60).assign(respondent=np.arange(100, 160), comment=texts, town="Ulm")
     table.loc[3, "wide"] = np.nan
     table.to_csv("t.csv", index=False)
-    command = proposed(call("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check"))
+    command = call("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check").proposed
     assert {"--encode", "--impute", "comment", "respondent"} <= set(command)
     answer = call(*command, "--json")
     assert answer.code == 0, answer.err
@@ -59,13 +53,178 @@ def test_a_column_without_values_is_to_be_left_out(desk, call):
     flowers(40).assign(empty=np.nan).to_csv("t.csv", index=False)
     answer = call("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check")
     assert "--impute" not in answer.err
-    assert call(*proposed(answer)).code == 0
+    assert call(*answer.proposed).code == 0
 
 
 def test_labels_in_another_file_are_answered_with_the_way_to_join_them(desk, call):
     np.save("X.npy", RNG.standard_normal((20, 3)))
     np.save("y.npy", np.arange(20) % 2)
     answer = call("fit", "X.npy", "--target", "y.npy", "-o", "m.modae")
-    assert "numpy.savez" in answer.err
+    assert "numpy.savez" in answer.said
     np.savez("t.npz", X=np.load("X.npy"), y=np.load("y.npy"))
     assert call("fit", "t.npz", "--target", "y", "-o", "m.modae", "--no-check").code == 0
+
+
+def test_a_mark_of_nothing_that_the_model_knows_is_kept_beside_a_new_one(desk, call):
+    table = flowers(60).astype({"wide": object})
+    table.loc[[3, 9], "wide"] = "?"
+    table.to_csv("t.csv", index=False)
+    fit = (
+        "fit",
+        "t.csv",
+        "--target",
+        "kind",
+        "-o",
+        "m.modae",
+        "--no-check",
+        "--missing",
+        "?",
+        "--impute",
+    )
+    assert call(*fit, "--strip", "$").code == 0
+    table.loc[[20, 21], "wide"] = ["n.a.", "$3"]
+    table.to_csv("new.csv", index=False)
+    answer = call("predict", "m.modae", "new.csv", "-o", "out.csv")
+    assert answer.proposed[-2:] == ["--missing", "n.a."]
+    assert call(*answer.proposed).code == 0
+    table.loc[22, "wide"] = "€4"
+    table.to_csv("new.csv", index=False)
+    answer = call("predict", "m.modae", "new.csv", "-o", "out.csv", "--missing", "n.a.")
+    assert answer.proposed[-2:] == ["--strip", "€"]
+    assert call(*answer.proposed).code == 0
+
+
+DAYS = pd.to_datetime("2024-03-21 07:54") + pd.to_timedelta(np.arange(60) * 100.5, unit="h")
+STAMPS = ["%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%Y/%m/%d %H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S"]
+
+
+@pytest.mark.parametrize("stamp", [*STAMPS, "%Y-%m-%dT%H:%MZ", "%Y-%m-%dT%H:%M:%S+00:00"])
+def test_dates_with_times_are_dates(desk, call, stamp):
+    flowers(60).assign(when=DAYS.strftime(stamp)).to_csv("t.csv", index=False)
+    answer = call(
+        "fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check", "--scale", "standard"
+    )
+    assert answer.proposed[-1] == "--dates"
+    assert call(*answer.proposed).code == 0
+    scaler = modae.load("m.modae")[0]
+    days = (DAYS - pd.Timestamp("1970-01-01")) / pd.Timedelta("1D")
+    mean = scaler.mean_[list(scaler.feature_names_in_).index("when_days")]
+    assert mean == pytest.approx(days.to_numpy().mean(), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "stamp", ["%m/%d/%Y %H:%M", "%d.%m.%y %H:%M", "%Y-%m-%d %I:%M %p", "%d %b %Y %H:%M"]
+)
+def test_of_other_dates_it_is_said_how_to_write_them(desk, call, stamp):
+    flowers(60).assign(when=DAYS.strftime(stamp)).to_csv("t.csv", index=False)
+    answer = call("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check")
+    assert "column 'when' has dates, such as " in answer.said
+    assert "write the dates of 'when' as 2026-01-31" in answer.said
+
+
+def test_numbers_are_names_where_a_column_of_theirs_is_named(desk, call):
+    table = flowers(60).rename(columns={"wide": "2001", "high": "2002"})
+    table.to_csv("t.csv", index=False)
+    for more in (["--target", "kind", "--no-check"], ["--drop", "kind"]):
+        answer = call("fit", "t.csv", "-o", "m.modae", "--json", *more)
+        assert "--no-header" not in str(json.loads(answer.out).get("notes"))
+
+
+LIKERT = ["strongly disagree", "disagree", "neutral", "agree", "strongly agree"]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        LIKERT,
+        ["Never", "Rarely", "Sometimes", "Often", "Always"],
+        ["S", "M", "L", "XL"],
+        ["high school", "Bachelor", "Master", "PhD"],
+    ],
+    ids=lambda answers: answers[0],
+)
+def test_strings_in_an_order_become_one_number_if_the_order_is_said(desk, call, answers):
+    places = np.arange(60) % len(answers)
+    table = flowers(60).assign(answer=np.array(answers)[places], town=["Ulm", "Bonn"] * 30)
+    table.to_csv("t.csv", index=False)
+    fit = ("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check", "--encode", "--json")
+    notes = json.loads(call(*fit).out)["notes"]
+    (option,) = [note.partition(" keep it with ")[2].rstrip(".") for note in notes if "--order" in note]
+    assert shlex.split(option) == ["--order", ",".join(answers)]
+    answer = call(*fit, *shlex.split(option), "--scale", "none")
+    assert answer.code == 0, answer.err
+    assert not any("--order" in note for note in json.loads(answer.out).get("notes", []))
+    steps = modae.load("m.modae")[:-1]
+    names = list(steps.get_feature_names_out())
+    rows = steps.transform(table.drop(columns="kind"))
+    np.testing.assert_array_equal(rows[:, names.index("answer")], places)
+    assert {"town_Ulm", "town_Bonn"} <= set(names)
+    table.loc[:3, "answer"] = "perhaps"
+    table.to_csv("new.csv", index=False)
+    answer = call("predict", "m.modae", "new.csv", "-o", "out.csv")
+    assert "Column 'answer': 4 values that the fit never saw, taken for the median." in " ".join(
+        answer.out.split()
+    )
+
+
+def test_an_order_with_gaps_is_filled_and_goes_with_tune(desk, call):
+    table = flowers(60).assign(size=[["S", "M", "L", None][i % 4] for i in range(60)])
+    table.to_csv("t.csv", index=False)
+    fit = ("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--encode", "--order", "S,M,L")
+    answer = call(*fit, "--no-check")
+    assert call(*answer.proposed, "-q").code == 0
+    answer = call(*answer.proposed)
+    assert any("modae tune" in line and "--order S,M,L" in line for line in answer.out.splitlines())
+    rows = modae.load("m.modae")[0].transform(table.drop(columns="kind"))
+    assert np.isfinite(rows).all()
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("--order S,M,L", "--order S,M,L: give --encode too"),
+        ("--encode --order S,M", "'size' has 'L' too."),
+        ("--encode --order S,S", "--order S,S: name different strings"),
+        ("--encode --order S,M,L --drop size", "no column of strings has these only."),
+    ],
+)
+def test_an_order_that_fits_no_column_is_refused(desk, call, typed, says):
+    flowers(60).assign(size=["S", "M", "L"] * 20).to_csv("t.csv", index=False)
+    answer = call("fit", "t.csv", "--target", "kind", "-o", "m.modae", *typed.split())
+    assert answer.code == 2
+    assert says in answer.said
+
+
+def test_a_file_says_how_its_table_was_read(desk, call):
+    table = flowers(60).assign(price=[f"{i},5" for i in range(60)], when=DAYS.strftime("%d.%m.%Y %H:%M"))
+    table.to_csv("t.csv", index=False, sep=";", decimal=",")
+    fit = ("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check")
+    assert call(*fit, "--decimal", ",", "--dates", "--missing", "n.a.").code == 0
+    (note,) = [each for each in modae.describe("m.modae")["notes"] if "read with" in each]
+    assert "read with --decimal , --missing n.a. --dates: " in note
+    assert "modae predict" in note
+    assert "pandas.read_csv" in note
+    assert note in " ".join(call("info", "m.modae").out.split())
+    assert call("fit", "good.csv", "--target", "kind", "-o", "m.modae", "--no-check").code == 0
+    assert "read with" not in call("info", "m.modae").out
+
+
+def test_numbers_in_the_first_line_stay_as_they_are_written(desk, call):
+    """Names of wavelengths, from every kind of file."""
+    import openpyxl
+
+    rows = RNG.standard_normal((30, 3)).round(3)
+    names = ["900", "901.0", "902.50"]
+    frame = pd.DataFrame(rows, columns=names).assign(kind=KIND[:30])
+    frame.to_csv("t.csv", index=False)
+    frame.to_csv("t.txt", index=False, sep=" ")
+    frame.to_parquet("t.parquet")
+    frame.to_json("t.jsonl", orient="records", lines=True)
+    book = openpyxl.Workbook()
+    for row in [[*names, "kind"], *frame.to_numpy().tolist()]:
+        book.active.append(row)
+    book.save("t.xlsx")
+    for name in ("t.csv", "t.txt", "t.parquet", "t.jsonl", "t.xlsx"):
+        answer = call("fit", name, "--target", "kind", "-o", "m.modae", "--no-check")
+        assert answer.code == 0, answer.err
+        assert list(modae.load("m.modae").feature_names_in_) == names, name

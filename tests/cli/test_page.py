@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import textwrap
 from pathlib import Path
 
 import pandas as pd
@@ -64,3 +65,12 @@ def test_the_readme_has_no_commands_that_the_page_has_not():
     known = {command for command, _ in sessions()}
     assert {command for command, _ in sessions((ROOT / "README.md").read_text("utf-8"))} <= known
     assert len(known) >= 3
+
+
+def test_the_message_on_the_page_is_the_one_that_is_said(desk, call, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    (block,) = [part for part in blocks("console") if "cars.csv" in part]
+    command, printed = textwrap.dedent(block).removeprefix("$ modae ").split("\n", 1)
+    cars = ["price,miles,town,sold", '"$3,685.20",12,Ulm,yes', "$184.26,7,Bonn,no", "$99,?,Ulm,yes"]
+    (desk / "cars.csv").write_text("\n".join(cars + cars[1:] * 4) + "\n")
+    assert call(*shlex.split(command)).err == printed

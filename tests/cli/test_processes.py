@@ -80,7 +80,7 @@ def test_a_terminal_is_no_table(desk, call, monkeypatch):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
     answer = call("fit", "-", "-o", "new.modae")
     assert answer.code == 2
-    assert "pipe" in answer.err
+    assert "pipe" in answer.said
 
 
 def test_data_go_to_stdout_and_words_to_stderr(desk, call):
@@ -88,7 +88,7 @@ def test_data_go_to_stdout_and_words_to_stderr(desk, call):
     assert answer.code == 0
     assert answer.out.splitlines()[0].startswith("predicted_kind,probability_aster,")
     assert len(answer.out.splitlines()) == 61
-    assert "standard output" in answer.err
+    assert "standard output" in answer.said
 
 
 class Terminal(io.StringIO):
@@ -108,7 +108,7 @@ def test_on_a_terminal_one_line_is_written_over_and_goes_away(monkeypatch):
     shown = sys.stderr.getvalue().split("\r")
     assert [line.strip() for line in shown if line.strip()] == [
         "Reading ...",
-        "Reading: 25%, 250 of 1,000 rows, 3 s left",
+        "Reading: 25%, 250 of 1,000 rows, about 3 s left",
     ]
     assert "\n" not in sys.stderr.getvalue()
     assert max(map(len, shown)) < 60
@@ -124,13 +124,28 @@ def test_in_a_pipe_lines_are_written_now_and_then(monkeypatch, capsys):
             advance()
     assert capsys.readouterr().err.splitlines() == [
         "Comparing ...",
-        "Comparing: 25%, 2 of 8 fits, 36 s left",
-        "Comparing: 62%, 5 of 8 fits, 14 s left",
-        "Comparing: 100%, 8 of 8 fits, 0 s left",
+        "Comparing: 25%, 2 of 8 fits, about 35 s left",
+        "Comparing: 62%, 5 of 8 fits, about 15 s left",
+        "Comparing: 100%, 8 of 8 fits, 36 s so far",
     ]
     with Talk(quiet=True).stage("Comparing") as advance:
         advance(5)
     assert capsys.readouterr().err == ""
+
+
+def test_from_one_long_step_of_many_nothing_is_guessed(monkeypatch, capsys):
+    clock = iter([0, 60, 120, 1200])
+    monkeypatch.setattr("modae.utils.parallel.monotonic", lambda: next(clock))
+    with Talk().stage("Trying", unit="trial") as advance:
+        advance(1, 290)
+        advance(1)
+        advance(30)
+    assert capsys.readouterr().err.splitlines() == [
+        "Trying ...",
+        "Trying: 0%, 1 of 290 trials, 60 s so far",
+        "Trying: 1%, 2 of 290 trials, 2 min so far",
+        "Trying: 11%, 32 of 290 trials, about 3 h left",
+    ]
 
 
 def test_a_search_on_a_terminal_shows_how_far_it_is(monkeypatch):

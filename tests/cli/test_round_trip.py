@@ -155,7 +155,7 @@ def test_truths_are_numbers_and_missing_ones_are_filled(desk, call):
     flag[5] = None
     flowers().assign(flag=flag).to_csv("flags.csv", index=False)
     command = ("fit", "flags.csv", "--target", "kind", "--no-check", "-o", "new.modae")
-    assert "row 6 (line 7)" in call(*command).err
+    assert "row 6 (line 7)" in call(*command).said
     answer = call(*command, "--impute", "--json")
     assert json.loads(answer.out)["imputed"] == 1
     assert json.loads(answer.out)["columns"] == 7
@@ -298,7 +298,7 @@ def test_info_says_what_a_checkpoint_is(desk, call):
     assert json.loads(call("info", "fit.modae", "--json").out)["rows"] == 50
     answer = call("transform", "fit.modae", "rows.npy", "-o", "out.npy")
     assert answer.code == 2
-    assert "checkpoint of a fit that has not ended (50 rows so far), not a model" in answer.err
+    assert "checkpoint of a fit that has not ended (50 rows so far), not a model" in answer.said
 
 
 def test_the_diversity_that_is_told_is_that_of_the_fit(desk, call):
@@ -329,8 +329,8 @@ def test_dates_are_refused_by_name_and_may_be_numbers(desk, call):
     command = ("fit", "t.parquet", "--target", "kind", "--no-check", "-o", "new.modae")
     answer = call(*command)
     assert answer.code == 2
-    assert "column 'when' has dates, such as '2020-01-01" in answer.err
-    assert answer.err.endswith("--dates\n")
+    assert "column 'when' has dates, such as '2020-01-01" in answer.said
+    assert answer.proposed == [*command, "--dates"]
     assert call(*command, "--encode").code == 2
     assert "10 columns" in call(*command, "--dates").out
 
@@ -349,7 +349,7 @@ def test_models_that_python_saved_work_too(desk, call):
     modae.save(modae.LinearModularAutoencoder(), "unfitted.modae")
     answer = call("info", "unfitted.modae")
     assert answer.code == 2
-    assert "not fitted" in answer.err
+    assert "not fitted" in answer.said
 
 
 def test_export_writes_onnx(desk, call):

@@ -133,7 +133,7 @@ def test_rows_without_a_target_need_a_table_in_memory(desk, call, monkeypatch):
     monkeypatch.setattr("modae.sources.arrow_files.BLOCK_BYTES", 1000)
     answer = call("fit", "t.csv", "--target", "kind", "-o", "n.modae")
     assert answer.code == 2
-    assert "the table must fit into 128 MB" in " ".join(answer.err.split())
+    assert "the table must fit into 128 MB" in answer.said
 
 
 def test_a_sample_prefers_rows_with_a_target(desk, call, monkeypatch):
@@ -144,3 +144,34 @@ def test_a_sample_prefers_rows_with_a_target(desk, call, monkeypatch):
     assert answer.code == 0, answer.err
     errors = {row["name"]: row["error"] for row in json.loads(answer.out)["others"]}
     assert all(error * 40 == pytest.approx(round(error * 40)) for error in errors.values())
+
+
+def test_a_search_stops_after_its_time(desk, call, monkeypatch):
+    given, fit = [], modae.ModularClassifierCV.fit
+
+    def spied(self, X, y):
+        given.append(self.time_budget)
+        return fit(self.set_params(time_budget=1e-9), X, y)  # any time is over at once
+
+    monkeypatch.setattr("modae.ModularClassifierCV.fit", spied)
+    tune = ("tune", "good.csv", "--target", "kind", "-o", "new.modae", "--estimator", "knn")
+    answer = call(*tune, "--time-budget", "90.5")
+    assert answer.code == 0, answer.err
+    assert given == [90.5]
+    assert "on 5 folds, begun within 90.5 s;" in " ".join(answer.out.split())
+    assert call(*tune).code == 0
+    assert given[1] is None
+
+
+def test_the_command_that_is_proposed_keeps_the_time(desk, call):
+    flowers(60).assign(town=["Ulm", "Bonn"] * 30).to_csv("t.csv", index=False)
+    tune = ["tune", "t.csv", "--target", "kind", "-o", "new.modae", "--time-budget", "60"]
+    assert call(*tune).proposed == [*tune, "--encode"]
+
+
+@pytest.mark.parametrize("seconds", ["0", "-5", "nan", "inf"])
+def test_a_time_that_is_none_is_refused(desk, call, seconds):
+    answer = call("tune", "good.csv", "--target", "kind", "-o", "new.modae", f"--time-budget={seconds}")
+    assert answer.code == 2
+    rule = f"--time-budget {float(seconds)}: it must be a number of seconds above 0, such as 600."
+    assert answer.said == f"modae: {rule}"

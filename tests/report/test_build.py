@@ -7,11 +7,13 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -421,3 +423,29 @@ def test_what_is_known_of_the_rows_is_said(wine_model, wine, rows, end):
 def test_nonsense_about_the_rows_is_refused(wine_model, wine, rows):
     with pytest.raises(ValueError, match="rows must be"):
         build(wine_model, *wine, rows=rows)
+
+
+@pytest.mark.parametrize("shape", ["frame", "array", "gaps", "polars"])
+@pytest.mark.parametrize("steps", ["none", "scaled", "another column first"])
+def test_classes_along_one_column_are_in_the_units_of_the_table(wine, section_of, shape, steps):
+    X, y = wine
+    rows = {"frame": X, "array": X.to_numpy(), "gaps": X.copy(), "polars": pl.DataFrame(X)}[shape]
+    if shape == "gaps":
+        rows.iloc[::7, :] = np.nan
+    front = [SimpleImputer()] if shape == "gaps" else []
+    front += [] if steps == "none" else [StandardScaler()]
+    if steps == "another column first":
+        front = [*front, FunctionTransformer(lambda table: np.asarray(table)[:, ::-1] ** 3)]
+    model = make_pipeline(*front, ModularClassifier(AllColumns(), LogisticRegression(max_iter=10**6)))
+    facts = build(model.fit(rows, y), rows, y).facts
+    (chart,) = section_of(facts, "densities")["charts"]
+    ((panel,),) = [chart["panels"]]
+    if steps == "another column first":
+        assert chart["x_label"] == "value of the column, as the steps before the model made it"
+        return
+    assert chart["x_label"] == "value of the column"
+    name = panel["title"]
+    column = X[name] if name in X else X.iloc[:, int(re.sub(r"\D", "", name))]
+    low, high = panel["grid"][0][0], panel["grid"][0][-1]
+    assert low < column.min() < column.max() < high
+    assert high - low < 2 * (column.max() - column.min())

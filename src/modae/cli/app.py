@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from inspect import Parameter, signature
+from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any
@@ -46,6 +47,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
 #: How a table is written: options of every command that reads one.
 READING: dict[str, tuple[Any, Any]] = {
     "format": (str | None, Option(None, metavar="KIND", help="What the table is, such as csv or xlsx.")),
+    "sheet": (str | None, Option(None, metavar="NAME", help="Of an Excel file; else the first.")),
     "decimal": (str | None, Option(None, metavar="MARK", help="Before decimals: , in 49,0.")),
     "thousands": (str | None, Option(None, metavar="MARK", help="Between thousands: , in 3,685.20.")),
     "strip": (list[str], Option([], metavar="TEXT", help="Taken off numbers, as $; can be repeated.")),
@@ -64,6 +66,7 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "coverage": (lambda share: 0.0 < share < 1.0, "a share of the rows, such as 0.9"),
     "task": (("auto", "classify", "regress").__contains__, "auto, classify or regress"),
     "scale": (("auto", "standard", "none").__contains__, "auto, standard or none"),
+    "time_budget": (lambda seconds: 0.0 < seconds < inf, "a number of seconds above 0, such as 600"),
 }
 
 
@@ -92,7 +95,7 @@ def _command(
                 for option, (holds, rule) in RULES.items():
                     value = typed.get(option)
                     wrong = value is not None and not holds(value)
-                    refuse_if(wrong, f"--{option} {value}: it must be {rule}.")
+                    refuse_if(wrong, f"--{option.replace('_', '-')} {value}: it must be {rule}.")
                 talk = Talk(**said, data_on_stdout=typed.get("out") == "-", command=name)
                 module, function = work.split(".")
                 code: int | None = getattr(import_module(f"modae.cli.{module}"), function)(options, talk)
@@ -141,7 +144,7 @@ def modae(
     diversity=None,
     no_check=False,
 )
-@_command("fitting.fit_command", tune=False)
+@_command("fitting.fit_command", tune=False, time_budget=None)
 def fit(
     data: Data,
     out: str = Option(..., "--out", "-o", metavar="MODEL", help="Where to save the model: NAME.modae."),
@@ -154,9 +157,11 @@ def fit(
     task: str = Option("auto", help="auto, classify or regress."),
     scale: str = Option("auto", help="auto, standard or none; auto looks at the columns."),
     encode: bool = Option(False, "--encode", help="Make columns of strings into columns of 0 and 1."),
+    order: list[str] = Option([], metavar="LIST", help="Strings in order: low,high; can be repeated."),
     impute: bool = Option(False, "--impute", help="Fill missing values by the median."),
     drop: list[str] = Option([], metavar="COLUMN", help="Leave a column out; can be repeated."),
     calibrate: float | None = Option(None, metavar="SHARE", help="Hold rows out, for --coverage."),
+    time_budget: float | None = Option(None, metavar="SECONDS", help="When to stop trying candidates."),
     no_header: NoHeader = False,
     no_check: bool = Option(False, "--no-check", help="Do not cross-validate."),
     no_fingerprint: bool = Option(False, "--no-fingerprint", help="Forget which rows it was fitted to."),

@@ -21,7 +21,7 @@ from modae.sources.batches import Batches
 from modae.sources.cells import MINUS, CellError, Reading, is_number_text
 from modae.sources.frames import as_numpy
 from modae.sources.source import Batch, ColumnSelection, Source
-from modae.utils.text import counted, listed
+from modae.utils.text import counted, listed, shortened
 
 #: Cells that stand for nothing, in small letters. (Those that are read so anyway are for strings.)
 MARKS_OF_NOTHING = "? - -- --- . .. * / n/a na n.a. nan none null nil missing unknown #n/a #div/0! #ref!"
@@ -60,11 +60,26 @@ REMARKS = {
     "gaps": "No value in most rows of {names}: what --impute makes of it tells little; {drop}.",
 }
 
-DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d{1,2}\.\d{1,2}\.\d{4}|\d{4}/\d{1,2}/\d{1,2}")
+#: Strings that have an order, in small letters, which columns of 0 and 1 would lose.
+SCALES = """
+strongly disagree,disagree,somewhat disagree,neutral,undecided,somewhat agree,agree,strongly agree
+very dissatisfied,dissatisfied,neutral,satisfied,very satisfied
+never,rarely,seldom,sometimes,often,usually,very often,always
+none,very low,low,medium,moderate,high,very high
+none,mild,moderate,severe,very severe
+very poor,poor,fair,average,good,very good,excellent
+xxs,xs,s,m,l,xl,xxl,xxxl
+very small,small,medium,large,very large
+none,primary,primary school,secondary,high school,some college,college,bachelor,master,phd,doctorate
+"""
+
+DAY = r"(\d{4}-\d\d?-\d\d?|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}\.\d{1,2}\.\d{4})"
+ISO = r"\d{4}-\d\d-\d\d([T ]\d\d(:?\d\d(:?\d\d(\.\d+)?)?)?(Z|[+-]\d\d(:?\d\d)?)?)?"
+DATE = re.compile(rf"{ISO}|{DAY}( \d{{1,2}}:\d\d(:\d\d)?)?")
 MONTH = "(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 UNSURE_DATE = re.compile(
-    r"\d{1,2}[/-]\d{1,2}[/-]\d{2,4}( .*)?|\d{1,2}\.\d{1,2}\.\d{2}|\d{4}-\d\d"
-    rf"|\d{{1,2}}[ .-]*{MONTH}[ ,.-]*\d{{2,4}}|{MONTH}[ .]*\d{{1,2}},? \d{{4}}"
+    rf"({DAY}|\d{{1,2}}[/-]\d{{1,2}}[/-]\d{{2,4}}|\d{{1,2}}\.\d{{1,2}}\.\d{{2}}|\d{{4}}-\d\d"
+    rf"|\d{{1,2}}[ .-]*{MONTH}[ ,.-]*\d{{2,4}}|{MONTH}[ .]*\d{{1,2}},? \d{{4}})([T ,]+\d{{1,2}}:\d\d.*)?"
 )
 
 
@@ -211,9 +226,9 @@ def refuse_columns(
     told = {name: found for name, found in looked.items() if found.kind != welcome}
     if not told:
         return
-    texts = [f"{name!r} ({found.text})" for name, found in told.items()]
-    more = f"; and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
-    what = f"{counted(len(told), 'column')} are no numbers: {'; '.join(texts[:SHOWN])}{more}"
+    texts = [f"{name!r} ({found.text})" for name, found in told.items()][:SHOWN]
+    texts += [f"and {len(told) - SHOWN} more"] if len(told) > SHOWN else []
+    what = ";\n".join([f"{counted(len(told), 'column')} are no numbers:\n{texts[0]}", *texts[1:]])
     if len(told) == 1:
         what = "".join(f"column {name!r} has {found.text}" for name, found in told.items())
     fits = not fitted and not target
@@ -227,7 +242,8 @@ def refuse_columns(
             options["drop"] = [*options.get("drop", []), *ids]
             ways.append(f"another whole number is in every row of {listed(ids)}, as in an id")
     ways += [fitted] if fitted else []
-    raise UserError(f"{table.origin}: {what}{': ' if ways else ''}{'; '.join(ways)}.", as_typed(options))
+    what += ":\n" if ways else ""
+    raise UserError(f"{table.origin}: {what}" + ";\n".join(ways) + ".", as_typed(options))
 
 
 def helps(table: Source, names: Sequence[str]) -> list[str]:
@@ -254,7 +270,7 @@ def _oddity(table: Source, name: str) -> Oddity:
     found.text = "dates" if "date" in found.kind else KINDS[kind]
     if found.shown:
         place = next(place for place, value in cells.items() if value == found.shown)
-        found.text += f", such as {found.shown!r:.40} in {place_of(table, place)}"
+        found.text += f", such as {shortened(found.shown)!r} in {place_of(table, place)}"
     return found
 
 
@@ -280,7 +296,9 @@ def _remedies(
             given = {}
         elif found.slips:
             gap = ", or take it for missing" if found.slips[0] in given.get("missing", ()) else ""
-            ways.append(f"nearly all of {name!r} are numbers: correct {found.slips[0]!r:.40}{gap}")
+            ways.append(
+                f"nearly all of {name!r} are numbers: correct {shortened(found.slips[0])!r}{gap}"
+            )
         elif found.kind == "unsure date":
             ways.append(f"write the dates of {name!r} as 2026-01-31, or {drop}")
         elif found.kind == "words" and len(findings) == 1 and fits:
@@ -300,10 +318,25 @@ def _remedies(
     return ways, {name: value for name, value in options.items() if name not in skipped}
 
 
+def in_order(strings: set[str]) -> list[str]:
+    """Three strings or more in their order, if it is one that many tables have; else nothing.
+
+    >>> in_order({"Often", "never", "Sometimes"})
+    ['never', 'Sometimes', 'Often']
+    """
+    small = {re.sub(r"[\s_-]+", " ", each.strip().casefold()): each for each in strings}
+    scales = (scale.split(",") for scale in SCALES.splitlines() if len(small) == len(strings) > 2)
+    scale = next((each for each in scales if small.keys() <= set(each)), [])
+    return [small[each] for each in scale if each in small]
+
+
 def remarks_on(
-    table: Source, rows: Any, n_rows: int, categories: Mapping[str, set[str]], labels: Any
+    table: Source, rows: Any, n_rows: int, categories: Mapping[str, set[str]], orders: Any, labels: Any
 ) -> list[str]:
-    """Remarks on columns of numbers, on the strings of others, and on those that are labels."""
+    """Remarks on columns of numbers, on the strings of others, and on those that are labels.
+
+    ``orders`` has the columns whose order is known.
+    """
     kinds, notes = defaultdict(list), []
     numbers = [name for name in getattr(rows, "columns", ()) if name not in categories]
     for name in numbers:
@@ -330,6 +363,10 @@ def remarks_on(
         alike = next((each for each in twins.values() if len(each) > 1), [])
         if alike:
             notes.append(f"{listed(alike)} in {where} count as different: make them one if they are.")
+        order = [] if name is None or name in orders else in_order(known)
+        if order:
+            lost = f"{listed(order, 3)} in {where} have an order, which columns of 0 and 1 lose"
+            notes.append(f"{lost}: keep it with --order {quote(','.join(order))}.")
         markers = sorted(each for each in known if each.strip().lower() in MARKERS)
         if markers:
             options = " ".join(f"--missing {quote(each)}" for each in markers)

@@ -1,4 +1,4 @@
-"""What people see of a command: progress while it works, a report at the end, or one line of an error.
+"""What people see of a command: progress while it works, a report at the end, or an error.
 
 Every end has an exit code, and a traceback only if asked for.
 """
@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
+from shutil import get_terminal_size
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,9 @@ TYPED: ContextVar[list[str]] = ContextVar("TYPED", default=[])  # noqa: B039  (i
 
 WIDTH = 80
 INDENT = 13
+
+#: Of lines that are wrapped: names of files and columns stay whole.
+WHOLE_WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
 
 #: The model that a command is about, among others.
 THIS = "this model"
@@ -121,7 +125,7 @@ class Talk:
                 head = Text(f"{'' if place else label:<{INDENT}}", style="bold")
                 self.out.print(head + Text(line, style=style), soft_wrap=True, highlight=False)
 
-        wrapper = textwrap.TextWrapper(WIDTH - INDENT, break_long_words=False, break_on_hyphens=False)
+        wrapper = textwrap.TextWrapper(WIDTH - INDENT, **WHOLE_WORDS)
         for label, text in self.lines:
             lines: list[str] = []
             for part in text.split("\n"):
@@ -176,9 +180,10 @@ def say_modules(model: dict[str, Any], talk: Talk) -> None:
 
 
 class UserError(Exception):
-    """Something that the user can put right: the message names the cause and the remedy in one line.
+    """Something that the user can put right: the message names the cause and the remedy.
 
-    ``add`` are options that help, each as a list of words: the command is then said again with them.
+    It may have lines: the first says what is wrong, the others are details and what to do. ``add`` are
+    options that help, each as a list of words: the command is then said again with them.
     """
 
     def __init__(self, text: str, add: Iterable[list[str]] = ()) -> None:
@@ -199,21 +204,20 @@ def one_line(error: BaseException | str) -> str:
 
 @contextmanager
 def guard(typed: Mapping[str, Any]) -> Iterator[None]:
-    """Run a command with these options; what it raises becomes one line on stderr and an exit code."""
+    """Run a command with these options; what it raises becomes a message on stderr and an exit code."""
     try:
         yield
         sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
         code, text = _verdict(error, typed)
-        text += _again(getattr(error, "add", ()))
         if typed["debug"] and code != CLOSED:
             traceback.print_exc()
-        _tell(code, text, typed.get("as_json", False))
+        _tell(code, text, typed.get("as_json", False), _again(getattr(error, "add", ())))
         raise typer.Exit(code) from None
 
 
 def _again(options: Iterable[list[str]]) -> str:
-    """The command that runs, with these options too."""
+    """The command that runs, with these options too; nothing if it has them all."""
     given, new = list(TYPED.get()), []
     for option in options:
         if option in (given[i : i + len(option)] for i in range(len(given))):
@@ -223,7 +227,7 @@ def _again(options: Iterable[list[str]]) -> str:
             place = given.index(flag) if flag in given[:-1] and flag != option[0] else 0
             if place and given[place + 1] == option[-1]:
                 del given[place : place + 2]
-    return f" Type: {shlex.join(['modae', *given, *new])}" if new else ""
+    return shlex.join(["modae", *given, *new]) if new else ""
 
 
 def _verdict(error: BaseException, typed: Mapping[str, Any]) -> tuple[int, str]:
@@ -239,7 +243,7 @@ def _verdict(error: BaseException, typed: Mapping[str, Any]) -> tuple[int, str]:
     if isinstance(error, BrokenPipeError) or getattr(error, "errno", None) == errno.EPIPE:
         return CLOSED, ""
     if isinstance(error, (UserError, ModelFormatError)):
-        return MISTAKE, text
+        return MISTAKE, str(error)
     if isinstance(error, ValueError) and "data" in typed:
         label = "standard input" if typed["data"] == "-" else typed["data"]
         return MISTAKE, text if label in text else f"{label}: {text}"
@@ -261,18 +265,26 @@ def _verdict(error: BaseException, typed: Mapping[str, Any]) -> tuple[int, str]:
     return BUG, f"this is a bug in modae: {type(error).__name__}: {text} {advice}"
 
 
-def _tell(code: int, text: str, as_json: bool) -> None:
+def _tell(code: int, text: str, as_json: bool, command: str = "") -> None:
+    """What is wrong, wrapped, and on a line of its own, to be copied whole, what to type instead."""
     if code == CLOSED:
         # Python flushes stdout once more when it ends: let that go nowhere, silently.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
-    print(f"modae: {text}", file=sys.stderr)
     if as_json:
-        print(json.dumps({"error": text, "exit_code": code}))
+        whole = one_line(text) + (f" Type: {command}" if command else "")
+        print(f"modae: {whole}", file=sys.stderr)
+        print(json.dumps({"error": whole, "exit_code": code}))
+        return
+    how: Any = {"width": get_terminal_size().columns, "subsequent_indent": "  ", **WHOLE_WORDS}
+    lines = f"modae: {text}\nType:" if command else f"modae: {text}"
+    lines = lines.replace("pip install ", "pip\0install\0").replace("\n", "\n  ")
+    told = [textwrap.fill(line, **how).replace("\0", " ") for line in lines.split("\n")]
+    print(*told, *[f"  {command}"] * bool(command), sep="\n", file=sys.stderr)
 
 
 def run(app: Any, arguments: list[str] | None = None) -> int:
-    """Run the application; mistakes in the options are one line too."""
+    """Run the application; mistakes in the options are messages too."""
     given = sys.argv[1:] if arguments is None else arguments
     as_json = "--json" in given
     TYPED.set(given)

@@ -25,6 +25,7 @@ from modae.data.validation import take_rows
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.conformal import hold_out
 from modae.ensembles.cv import ModularClassifierCV, ModularRegressorCV
+from modae.ensembles.families import AllColumns
 from modae.ensembles.neighbors import NearestNeighborClassifier
 from modae.ensembles.regressor import ModularRegressor
 from modae.files.api import describe, save
@@ -84,9 +85,11 @@ def fit_command(options: Any, talk: Talk) -> None:
             fit(model, found, talk)
     talk.note(*(one_line(str(each.message)) for each in caught))
     pipeline = Pipeline([*found.steps, ("modules" if found.y is None else "ensemble", model)])
-    reading = {name: value for name, value in options.reading.items() if value and name != "format"}
+    own = ("format", "sheet")  # of this table, and not of others
+    reading = {name: value for name, value in options.reading.items() if value and name not in own}
     notes = {name: talk.data[name] for name in KEPT if name in talk.data}
     notes |= {"impute": options.impute, "reading": reading}
+    notes |= {"options": join(chain.from_iterable(as_typed(reading)))} if reading else {}
     if found.y is not None:
         notes |= {"target": options.target, "task": "classify" if found.classify else "regress"}
     if found.seen is not None:
@@ -104,6 +107,8 @@ def check_options(options: Any) -> list[int]:
     refuse_if(not whole, f"--components {typed}: give a whole number from 1 on, such as 5.")
     many = len(sizes) > 1 and not options.tune
     refuse_if(many, f"--components {typed}: several sizes are for modae tune, which chooses from them.")
+    unread = options.order and not options.encode
+    refuse_if(unread, f"--order {','.join(options.order[:1])}: give --encode too, which reads strings.")
     if options.target is None:
         refuse_if(options.tune, "tune needs --target: it finds what predicts that column best.")
         for option, usual in (("task", "auto"), ("estimator", None), ("calibrate", None)):
@@ -180,13 +185,14 @@ def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
     found.steps = front_steps(found, scale, options.impute)
     if found.categories:
         encoded = f"{counted(len(found.categories), 'column')} of strings"
+        encoded += f", {len(found.orders)} of them in order" if found.orders else ""
         talk.say("encoded", f"{encoded}; {found.width} columns now.", width=found.width)
     if options.impute:
         filled = f"{counted(found.n_missing, 'missing value')}, by the median"
         filled += ", or the most frequent string" if found.categories else ""
         talk.say("imputed", f"{filled}.", imputed=found.n_missing)
     named = found.labels if found.classify else None
-    remarks = remarks_on(table, found.sample.rows, found.n_rows, found.categories, named)
+    remarks = remarks_on(table, found.sample.rows, found.n_rows, found.categories, found.orders, named)
     talk.note(*found.notes, *remarks)
 
 
@@ -200,7 +206,8 @@ def say_saved(told: dict[str, Any], model: Any, found: TrainingData, options: An
     facts = {"model": options.out, "bytes": told["bytes"], "holds_rows": told["holds_rows"]}
     talk.say("saved", f"{options.out} ({size(told['bytes'])}){rows}.", **facts)
     out, data = quote(options.out), quote(options.data)
-    talk.next(f"modae transform {out} NEW.csv -o features.parquet")
+    if not isinstance(getattr(model, "extractor_", None), AllColumns):
+        talk.next(f"modae transform {out} NEW.csv -o features.parquet")
     if found.y is not None:
         promised = "" if options.calibrate is None else " --coverage 0.9"
         talk.next(f"modae predict {out} NEW.csv -o predictions.csv{promised}")
@@ -212,7 +219,7 @@ def say_saved(told: dict[str, Any], model: Any, found: TrainingData, options: An
 
 def tune_command(options: Any) -> str:
     """What to type to have the best of many candidates instead, of the same table."""
-    names = ("encode", "impute", "no_header", "drop", "calibrate")
+    names = ("encode", "order", "impute", "no_header", "drop", "calibrate")
     given = {name.replace("_", "-"): getattr(options, name) for name in names} | options.reading
     more = as_typed({name: value for name, value in given.items() if value})
     words = ["modae", "tune", options.data, "--target", options.target, "-o", options.out]
@@ -296,6 +303,7 @@ def tuned(found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> An
         cv=splits,
         scale="auto" if options.scale == "auto" else False,  # the steps do what was asked for
         missing_label=found.missing_label,
+        time_budget=options.time_budget,
         n_jobs=options.jobs,
         random_state=options.seed,
     )
@@ -307,6 +315,7 @@ def tuned(found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> An
     some = "" if n_rows == found.n_rows else f", on {n_rows:,} of the {found.n_rows:,} rows"
     n_tried = counted(len(search.cv_results_["params"]), "candidate")
     few = ", the poor ones on fewer" if len(np.unique(search.cv_results_["n_folds"])) > 1 else ""
+    few += f", begun within {options.time_budget:g} s" if options.time_budget else ""
     shown = "the best of each kind, and what it is behind the first on the folds of both"
     talk.say("tried", f"{n_tried} on {n_folds} folds{few}{some}; {shown}:", tuned_rows=n_rows)
     talk.table(search.leaderboard_, "leaderboard")

@@ -13,7 +13,7 @@ from modae.cli.columns import helps, refuse_columns
 from modae.cli.console import Talk, UserError, one_line, refuse_if, say_modules, size
 from modae.cli.seen_rows import SeenRows
 from modae.cli.tables import check_is_file, check_output, find_target, nearest, open_table, reading_of
-from modae.cli.training_data import CATEGORIES, TrainingData, as_labels, missing_targets
+from modae.cli.training_data import CATEGORIES, ORDERED, TrainingData, as_labels, missing_targets
 from modae.data.validation import take_rows
 from modae.ensembles.parts import take_apart
 from modae.files.api import describe, load
@@ -57,9 +57,12 @@ class ModelFile:
         classes = getattr(self.parts.last, "classes_", None)
         self.has_string_classes = classes is not None and classes.dtype.kind in "OU"
         self.categories: dict[str, list[str]] = {}
+        self.ordered: set[str] = set()
         for name, part, columns in getattr(self.first, "transformers_", []):
-            if name == CATEGORIES:
-                self.categories = dict(zip(columns, map(list, part[-1].categories_), strict=True))
+            if name in (CATEGORIES, ORDERED):
+                (known,) = (step.categories_ for _, step in part.steps if hasattr(step, "categories_"))
+                self.categories |= dict(zip(columns, map(list, known), strict=True))
+                self.ordered |= set(columns if name == ORDERED else ())
 
     def framed(self, rows: Any) -> Any:
         """Rows of a table with names if the model was fitted to names, and without if not."""
@@ -153,6 +156,8 @@ def info_command(options: Any, talk: Talk) -> None:
     talk.say("written by", f"modae {told['modae']}, {libraries}.")
     rows = "yes: share it as you would share them" if told["holds_rows"] else "none"
     talk.say("rows in it", f"{rows}.")
+    for note in told["notes"][told["holds_rows"] :]:
+        talk.say("read with", note)
     known = bool(summary.get("notes", {}).get("fingerprint"))
     what = "yes: it knows its training rows when it sees them, and cannot list them" if known else "none"
     talk.say("fingerprint", f"{what}.", fingerprint=known)

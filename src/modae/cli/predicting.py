@@ -69,8 +69,11 @@ def apply_command(options: Any, talk: Talk) -> None:
     text = f"{out}: {counted(n_rows, 'row')}{f': {shown}' if predicts else what}."
     talk.say("written", text, output=options.out, rows=n_rows, columns=[*kept, *names])
     for name, count in (+unseen).items():
-        values = counted(count, "value")
-        notes.append(f"Column {name!r}: {values} that the fit never saw, taken for no category.")
+        values, taken = counted(count, "value"), "the median" if name in model.ordered else "no category"
+        notes.append(f"Column {name!r}: {values} that the fit never saw, taken for {taken}.")
+    if predicts and is_alone(model.parts.last):
+        doubts = "disagreement" if hasattr(model.parts.last, "classes_") else "spread"
+        notes.append(f"One learner has no members that could differ: there is no column {doubts!r}.")
     talk.note(*notes)
     if judged:
         true, told = (np.concatenate(each) for each in zip(*judged, strict=True))
@@ -92,16 +95,17 @@ def predictions(model: ModelFile, X: Any, options: Any) -> dict[str, Any]:
     def add(names: Iterable[str], columns: Any) -> None:
         answers.update(zip(names, columns, strict=True))
 
-    if labels is None and hasattr(ensemble, "predict_members"):
+    if labels is None and hasattr(ensemble, "predict_members") and not is_alone(ensemble):
         add((name, "spread"), ensemble.predict(X, return_std=True))
     else:
         answers[name] = ensemble.predict(X)
     if labels is not None and hasattr(ensemble, "predict_proba"):
         add((f"probability_{label}" for label in labels), ensemble.predict_proba(X).T)
-    if labels is not None and hasattr(ensemble, "disagreement"):
+    if labels is not None and hasattr(ensemble, "disagreement") and not is_alone(ensemble):
         answers["disagreement"] = ensemble.disagreement(X)
     if options.uncertainty:
-        add(("uncertainty", "aleatoric", "epistemic"), ensemble.uncertainty(X).T)
+        names = ("uncertainty", "aleatoric", "epistemic")[: 1 if is_alone(ensemble) else 3]
+        add(names, ensemble.uncertainty(X).T[: len(names)])
     if options.coverage is not None and labels is not None:
         sets = ensemble.predict_set(X, options.coverage).astype(np.int64)
         add((f"in_set_{label}" for label in labels), sets.T)
@@ -110,11 +114,17 @@ def predictions(model: ModelFile, X: Any, options: Any) -> dict[str, Any]:
     return answers
 
 
+def is_alone(ensemble: Any) -> bool:
+    """Whether it has one member: then none can differ, and a 0 for that would look like certainty."""
+    return len(getattr(ensemble, "estimators_", ())) == 1
+
+
 def check_doubts(options: Any, model: ModelFile) -> None:
     """Refuse what this model cannot tell, with the remedy."""
     ensemble = model.parts.last
     votes = hasattr(ensemble, "predict_proba_members") and hasattr(ensemble, "uncertainty")
-    other = f"and {options.model} is none; for numbers, see the column 'spread'"
+    other = f"and {options.model} is none"
+    other += "" if is_alone(ensemble) else "; for numbers, see the column 'spread'"
     refuse_if(options.uncertainty and not votes, f"--uncertainty is for votes, {other}.")
     able = hasattr(ensemble, "held_out_") or hasattr(ensemble, "calibration_")
     none = f"--coverage needs rows held out of the fit, and {options.model} has none"

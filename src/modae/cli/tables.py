@@ -46,9 +46,16 @@ def check_is_file(path: str | Path) -> None:
 
 
 def reading_of(options: Any, remembered: Mapping[str, Any] | None = None) -> Reading:
-    """How the table is written, as options say; what they do not say is as in the fit of the model."""
-    given = {name: value for name, value in options.reading.items() if value}
-    how = Reading(header=not options.no_header, **{**(remembered or {}), **given})
+    """How the table is written, as options say; what they do not say is as in the fit of the model.
+
+    Marks that can be several, those of nothing and those to take off, are added to those of the fit.
+    """
+    how: Any = {"header": not options.no_header, **(remembered or {})}
+    for name, value in options.reading.items():
+        if value:
+            both = isinstance(value, list)
+            how[name] = [*dict.fromkeys([*how.get(name, []), *value])] if both else value
+    how = Reading(**how)
     same = f"--decimal {how.decimal} and --thousands {how.thousands}: they must differ."
     refuse_if(how.decimal == how.thousands, same)
     for name in ("decimal", "thousands"):

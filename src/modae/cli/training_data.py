@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from modae.cli.columns import MANY_ROWS, read_rows, refuse_columns
 from modae.cli.console import Talk, UserError, refuse_if
@@ -36,8 +36,9 @@ MOST_CATEGORIES = 1000
 #: Whole numbers with more different values than this are a quantity, unless --task says otherwise.
 MOST_CLASSES = 50
 
-#: The name of the part that encodes; a model is asked for it to know which columns are strings.
-CATEGORIES = "categories"
+#: The names of the parts that encode strings, as columns of 0 and 1 or as places in a known order; a
+#: model is asked for them to know which columns are strings.
+CATEGORIES, ORDERED = "categories", "ordered"
 
 
 class Sample:
@@ -93,10 +94,11 @@ class TrainingData:
     """What is known of a table after one pass, and its rows: in memory, or batch by batch.
 
     ``scaler`` has the means and deviations of the columns of numbers (missing values left out),
-    ``categories`` the strings of each column of strings, ``y`` the targets of all rows, marked by
-    ``missing_label`` where there is none, ``labels`` those that there are, ``steps`` what happens to
-    rows before they reach the modules, ``notes`` are remarks for the user. Missing values are refused,
-    with the remedy, unless they will be filled. ``look`` is called with all rows as they were read.
+    ``categories`` the strings of each column of strings, ``orders`` those whose order is known, ``y``
+    the targets of all rows, marked by ``missing_label`` where there is none, ``labels`` those that there
+    are, ``steps`` what happens to rows before they reach the modules, ``notes`` are remarks for the
+    user. Missing values are refused, with the remedy, unless they will be filled. ``look`` is called
+    with all rows as they were read.
     """
 
     def __init__(
@@ -113,6 +115,7 @@ class TrainingData:
         self.n_rows, self.n_missing, self.classify, targets = 0, 0, False, []
         strings = [name for name in columns.features or () if name in columns.strings]
         self.categories: dict[str, set[str]] = {name: set() for name in strings}
+        self.orders: dict[str, list[str]] = {}
         self.steps: list[tuple[str, Any]] = []
         self.seen: SeenRows | None = None
         self.notes: list[str] = []
@@ -206,10 +209,12 @@ def read_table(options: Any, talk: Talk) -> TrainingData:
         look = None if seen is None else seen.add
         found = TrainingData(table, columns, options.impute, advance, look=look)
         found.seen = seen
+    set_orders(found, options.order)
     if target is not None:
         set_target(found, target, options.task)
     refuse_if(found.n_rows < 2, f"{table.origin} has one row: there is nothing to learn from it.")
-    numbers = [] if options.no_header else number_names(table)
+    named = options.no_header or target or options.drop  # whoever knows a name knows that it is one
+    numbers = [] if named else number_names(table)
     if numbers:
         names = f"The first line was taken for names, {listed(numbers, 2)} too"
         found.notes.append(f"{names}: if it is a row, use --no-header.")
@@ -243,6 +248,20 @@ def count_missing(table: Source, batch: Batch, fills: bool, remedy: str = "corre
             why = "leave it out, as it is so in all rows" if add and found[:, column].all() else why
             raise UserError(f"{table.origin}: {where}: {why}.", add)
     return int(missing.sum())
+
+
+def set_orders(found: TrainingData, typed: list[str]) -> None:
+    """Find the columns of strings that each of these lists has in order."""
+    for text in typed:
+        order = [each.strip() for each in text.split(",")]
+        twice = len(set(order)) < max(2, len(order))
+        refuse_if(twice, f"--order {text}: name different strings, such as low,high.")
+        rest = {name: sorted(known - set(order)) for name, known in found.categories.items() if known}
+        columns = [name for name, others in rest.items() if not others]
+        near = [name for name, others in rest.items() if len(others) < len(found.categories[name])]
+        has = "".join(f": {name!r} has {listed(rest[name])} too" for name in near[:1])
+        refuse_if(not columns, f"--order {text}: no column of strings has these only{has}.")
+        found.orders |= dict.fromkeys(columns, order)
 
 
 def set_target(found: TrainingData, name: str, task: str) -> None:
@@ -308,7 +327,7 @@ def scale_ratio(scaler: StandardScaler) -> tuple[float, str]:
 
 
 def front_steps(found: TrainingData, scale: bool, impute: bool) -> list[tuple[str, Any]]:
-    """Fitted steps: numbers are filled and scaled, strings become columns of 0 and 1.
+    """Fitted steps: numbers are filled and scaled, strings become columns of 0 and 1, or their places.
 
     They are fitted to the sample; categories and scales are those of all rows.
     """
@@ -320,11 +339,17 @@ def front_steps(found: TrainingData, scale: bool, impute: bool) -> list[tuple[st
     median = [SimpleImputer(strategy="median")] if impute else []
     for_numbers = [*median, *([StandardScaler()] if scale else [])]
     frequent = [SimpleImputer(strategy="most_frequent", missing_values=None)] if impute else []
-    known = [sorted(strings) for strings in found.categories.values()]
+    plain = [name for name in found.categories if name not in found.orders]
+    known = [sorted(found.categories[name]) for name in plain]
     encoder = OneHotEncoder(categories=known, handle_unknown="ignore", sparse_output=False)
+    codes = OrdinalEncoder(  # a string that is not in the list counts as missing
+        categories=[*found.orders.values()], handle_unknown="use_encoded_value", unknown_value=np.nan
+    )
+    for_codes = [codes, SimpleImputer(strategy="median"), *([StandardScaler()] if scale else [])]
     parts = [
         ("numbers", make_pipeline(*for_numbers) if for_numbers else "passthrough", numbers),
-        (CATEGORIES, make_pipeline(*frequent, encoder), list(found.categories)),
+        (ORDERED, make_pipeline(*for_codes), list(found.orders)),
+        (CATEGORIES, make_pipeline(*frequent, encoder), plain),
     ]
     used = [part for part in parts if part[-1]]
     step = ColumnTransformer(used, verbose_feature_names_out=False, sparse_threshold=0.0).fit(rows)

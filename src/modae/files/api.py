@@ -21,6 +21,11 @@ ROWS_NOTE = (
     "unfinished stream): share it as you would share those."
 )
 
+READING_NOTE = (
+    "Its table was read with {options}: modae predict reads others so too, and in Python a frame must "
+    "have been read so (pandas.read_csv has decimal, thousands and na_values; dates become numbers)."
+)
+
 
 def save(estimator: Any, path: str | os.PathLike[str], *, resumable: bool = False) -> None:
     """Save an estimator, fitted or not, to a file whose opening executes nothing.
@@ -164,6 +169,8 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
         told: dict[str, Any] = {name: kind(header[name]) for name, kind in DESCRIBED.items()}
     told["bytes"] = Path(path).expanduser().stat().st_size
     told["notes"] = [ROWS_NOTE] if told["holds_rows"] else []
+    if options := told["summary"].get("notes", {}).get("options"):
+        told["notes"].append(READING_NOTE.format(options=options))
     return told
 
 

@@ -266,7 +266,11 @@ def density_section(subject: Subject) -> Section | None:
     ]
     shown = _separating_feature(stacks[subject.start], labels)
     names = [f"{name}, feature {shown}" for name in module_names(len(stacks[0]))]
-    names = [subject.names[shown]] if subject.is_one_learner else names
+    axis = "value of the feature"
+    if subject.is_one_learner:
+        names = [subject.names[shown]]
+        column, axis = subject.in_units(stacks[0][0][:, shown], shown, places)
+        stacks, shown = [[column[:, None]]], 0
     panels: list[dict[str, Any]] = [{"title": name, "grid": [], "curves": []} for name in names]
     summary = []
     for diversity, stack in zip(subject.diversities, stacks, strict=True):
@@ -283,7 +287,7 @@ def density_section(subject: Subject) -> Section | None:
             pairs.append(f"{panel['title']}: {classes[one]} and {classes[other]}")
         at = f" at diversity {diversity:g}" if len(stacks) > 1 else ""
         summary.append(f"Best separated{at}: {'; '.join(pairs)}")
-    content = {"x_label": "value of the feature", "panels": panels, "summary": summary}
+    content = {"x_label": axis, "panels": panels, "summary": summary}
     content["classes"] = [str(label) for label in classes]
     densities = chart("densities", "Density of each class", **content)
     also = ["some"] * (len(classes) < len(subject.classes))

@@ -1,6 +1,7 @@
 """What a report is about: a fitted model, rows to look at, and models along the diversity path."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -138,6 +139,24 @@ class Subject:
         if known is None and given is not None and len(given) == width:
             known = given
         return [f"column {place}" for place in range(width)] if known is None else list(map(str, known))
+
+    def in_units(self, column: Array, place: int, rows: np.ndarray) -> tuple[Array, str]:
+        """A column that the model sees in some rows, and what it is: in the units of the table, if the
+        steps before it did no more than scale it.
+        """
+        what, raw = "value of the column", take_rows(self.raw, rows)
+        with suppress(ValueError, TypeError, LookupError, ZeroDivisionError):  # not there, or no numbers
+            named = self.names[place] in list(getattr(raw, "columns", ()))
+            given = np.asarray(
+                raw[self.names[place]] if named else np.asarray(raw)[:, place], dtype=float
+            )
+            known = np.flatnonzero(np.isfinite(given))
+            low, high = known[column[known].argmin()], known[column[known].argmax()]
+            slope = float(given[high] - given[low]) / float(column[high] - column[low])
+            found = given[low] + slope * (column - column[low])
+            if np.abs(found - given)[known].max() <= 1e-6 * abs(given[high] - given[low]):
+                return found, what
+        return column, f"{what}, as the steps before the model made it"
 
     def first(self, count: int) -> np.ndarray:
         """Places of the first rows: so many, or fewer where rows are wide and copies would be large."""

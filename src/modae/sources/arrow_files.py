@@ -15,6 +15,7 @@ from typing import Any
 from modae.sources.cells import CellError, Reading, arrow, as_csv, is_number_text, reading, text_stream
 from modae.sources.frames import as_table, refuse_duplicates
 from modae.sources.source import SAMPLE_ROWS, Chunk, ColumnSelection, Source, named
+from modae.utils.text import shortened
 
 # Bytes of a file that are parsed at a time; no line may be longer.
 BLOCK_BYTES = 8 * 2**20
@@ -29,7 +30,8 @@ SNIFFED_LINES = 50
 MOST_HEADER_LINES = 20
 
 # Dates that are read beside 2026-01-31; which of 1/2/2026 is the month cannot be known.
-DATES = ("%d.%m.%Y", "%Y/%m/%d")
+DAYS, TIMES = ("%d.%m.%Y", "%Y/%m/%d", "%Y-%m-%d"), ("", " %H:%M", " %H:%M:%S")
+DATES = [day + time for day in DAYS for time in TIMES]
 
 
 def column_kinds(schema: Any) -> dict[str, str]:
@@ -119,7 +121,7 @@ def csv_source(path: Path, origin: str, how: Reading, ending: str = ".csv") -> S
     made, lines = None, None
     spaced = ending == ".txt" and separator_of(_beginning(path, origin, False)[1], spaces=True) == " "
     if spaced or ending in (".xlsx", ".jsonl"):
-        made, origin, lines = as_csv(path, ending, origin)
+        made, origin, lines = as_csv(path, ending, origin, how.sheet)
         path = Path(made.name)
     if ending == ".jsonl":
         how = replace(how, header=True)
@@ -305,7 +307,7 @@ class _CsvFile:
         raise self._explained([name], {name: kinds[-1]}, error) from error
 
     def _no_number(self, row: int, name: str, value: str) -> CellError:
-        where = f"line {self.line_of(row)} has {value!r:.60} in column {name!r}"
+        where = f"line {self.line_of(row)} has {shortened(value, 60)!r} in column {name!r}"
         return CellError(str(_refused(self.origin, f"{where}, which is not a number.")), name, value)
 
     def line_of(self, row: int) -> int:

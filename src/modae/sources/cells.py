@@ -13,6 +13,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 from modae.utils.extras import require
+from modae.utils.text import listed
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
@@ -48,7 +49,8 @@ def text_stream(path: Path) -> Any:
 class Reading:
     """How a table is written, if not as computers do: ``1234.5``, and an empty cell where nothing is.
 
-    ``format`` is the ending that is believed instead of that of the name. Numbers have the mark
+    ``format`` is the ending that is believed instead of that of the name, ``sheet`` the one of an Excel
+    file that is read instead of the first. Numbers have the mark
     ``decimal`` before decimals, may have ``thousands`` between groups of three digits, and a text of
     ``strip`` before or behind them, such as $; "()" around them is a minus. ``missing`` are cells that
     stand for nothing. With
@@ -58,6 +60,7 @@ class Reading:
 
     header: bool = True
     format: str | None = None
+    sheet: str | None = None
     decimal: str = "."
     thousands: str = ""
     missing: Sequence[str] = ()
@@ -138,7 +141,7 @@ def _records(path: Path) -> dict[int, dict[str, Any]]:
     return found
 
 
-def as_csv(path: Path, kind: str, origin: str) -> tuple[Any, str, list[int]]:
+def as_csv(path: Path, kind: str, origin: str, sheet: str | None) -> tuple[Any, str, list[int]]:
     """A table that pandas reads as a temporary CSV file, what to call it, and where its lines are from.
 
     So there is one way in which text becomes numbers. The file is there as long as the object.
@@ -150,8 +153,11 @@ def as_csv(path: Path, kind: str, origin: str) -> tuple[Any, str, list[int]]:
             require("openpyxl", extra="cli", purpose="Excel files")
             with pandas.ExcelFile(path, engine="openpyxl") as book:
                 sheets = book.sheet_names
-                frame = pandas.read_excel(book, sheets[0], na_values=[""], **as_it_is).dropna(how="all")
-            origin += f" (sheet {sheets[0]!r})" if len(sheets) > 1 else ""
+                sheet = sheets[0] if sheet is None else sheet
+                if sheet not in sheets:
+                    raise ValueError(f"there is no sheet {sheet!r}; the sheets are {listed(sheets)}.")
+                frame = pandas.read_excel(book, sheet, na_values=[""], **as_it_is).dropna(how="all")
+            origin += f" (sheet {sheet!r})" if len(sheets) > 1 else ""
         elif kind == ".jsonl":
             found = _records(path)
             frame = pandas.DataFrame(list(found.values()), index=list(found), dtype=object)

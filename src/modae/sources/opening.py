@@ -118,6 +118,8 @@ def path_source(path: Path, origin: str | None = None, how: Reading = DEFAULT) -
     ending = ending if how.format is None else f".{how.format}"
     if ending not in ENDINGS:
         raise ValueError(f"source {path} must end in {', '.join(ENDINGS)} or be a folder of such files.")
+    if how.sheet is not None and ending != ".xlsx":
+        raise ValueError(f"{origin}: only .xlsx files have sheets: leave out --sheet {how.sheet}.")
     if ending in (".npy", ".npz"):
         rows, labels = numpy_arrays(path, origin, ending)
         with named(origin):

@@ -26,6 +26,9 @@ Result = TypeVar("Result")
 #: Seconds between two lines of progress where there is no terminal.
 LINES_APART = 10.0
 
+#: The part of the steps that must be done before the time of the others is guessed from it.
+ENOUGH = 0.1
+
 _LOCKS: WeakSet[Any] = WeakSet()
 if hasattr(os, "register_at_fork"):
     # A thread that held a lock at the fork is not in the child, which would wait for it for ever.
@@ -160,17 +163,21 @@ def on_own_terminal() -> bool:
 
 
 def how_far(done: int, total: int | None, unit: str, seconds: float) -> str:
-    """What share of how many steps is done, and the time that is left, or that it took so far.
+    """What share of how many steps is done, and about how long the others take, or how long it took.
+
+    Nothing is said of the others until ``ENOUGH`` of the steps are done: they differ in length.
 
     Examples
     --------
     >>> from modae.utils.parallel import how_far
     >>> how_far(500, 2000, "row", 4.0), how_far(500, None, "row", 200.0)
-    ('25%, 500 of 2,000 rows, 12 s left', '500 rows, 3 min')
+    ('25%, 500 of 2,000 rows, about 10 s left', '500 rows, 3 min so far')
     """
-    known = f"{done:,} {unit}s"
+    known, left = f"{done:,} {unit}s", total is not None and ENOUGH * total <= done < total
     if total and done:
         known = f"{done / total:.0%}, {done:,} of {total:,} {unit}s"
-        seconds *= total / done - 1.0
-    time = f"{seconds:.0f} s" if seconds < 120.0 else f"{seconds / 60.0:.0f} min"
-    return f"{known}, {time}{' left' if total and done else ''}"
+        seconds *= total / done - 1.0 if left else 1.0
+    size = "s" if seconds < 120.0 else "min" if seconds < 7200.0 else "h"
+    time = seconds / {"s": 1.0, "min": 60.0, "h": 3600.0}[size]
+    about = max(time, 1.0) if time < 10.0 else 5.0 * round(time / 5.0)
+    return f"{known}, about {about:.0f} {size} left" if left else f"{known}, {time:.0f} {size} so far"

@@ -103,6 +103,19 @@ def listed(names: Iterable[object], most: int = 5) -> str:
     return ", ".join(quoted[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
+def shortened(text: str, most: int = 40) -> str:
+    """A text of so many characters at most: without its middle, if it is longer.
+
+    Examples
+    --------
+    >>> from modae.utils.text import shortened
+    >>> shortened("the first and the last words", most=11)
+    'the f…words'
+    """
+    half = most // 2
+    return text if len(text) <= most else f"{text[: most - half - 1]}…{text[-half:]}"
+
+
 def bounded_loss(model: Any) -> tuple[str, str]:
     """What a certified model minimised, and what no modules of its size reach less than."""
     smallest = 1e-12 * float(model.total_variance_)  # below it digits are round-off

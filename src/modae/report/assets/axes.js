@@ -11,9 +11,10 @@ ruler.font = `${TICK_SIZE}px ${getComputedStyle(document.body).fontFamily}`;
 /** How many pixels wide the widest of some tick labels is. */
 const widest = (texts) => texts.reduce((most, text) => Math.max(most, ruler.measureText(text).width), 0);
 
-/** An axis: its range, where its ticks are and what they say, and whether lines of the plot begin there. */
-function axis(range, values, texts, options = {}) {
-  return { range, ticks: values.map((at, place) => ({ at, text: texts[place] })), grid: false, ...options };
+/** An axis: its range, where its ticks are, what they say and mean, and whether lines of the plot begin there. */
+function axis(range, values, texts, options = {}, wholes = texts) {
+  const ticks = values.map((at, place) => ({ at, text: texts[place], whole: wholes[place] }));
+  return { range, ticks, grid: false, ...options };
 }
 
 /** An axis of numbers from one end to the other, with a tick for every so many pixels. */
@@ -50,7 +51,8 @@ const besideOf = ({ ticks }) => widest(ticks.map(({ text }) => text)) + 8;
 function nameAxis(names, range, step, needed, length, options = {}) {
   const every = Math.max(1, Math.ceil(needed / Math.max(step, 1e-6)));
   const places = names.map((_, place) => place).filter((place) => place % every === 0);
-  return axis(range, places, places.map((place) => shortened(names[place], length)), options);
+  const wholes = places.map((place) => String(names[place]));
+  return axis(range, places, wholes.map((name) => shortened(name, length)), options, wholes);
 }
 
 /** Names beside the rows of a plot, the first above: at most 40 % of the width. */

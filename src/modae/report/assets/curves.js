@@ -145,7 +145,7 @@ function lineNotes(chart, line, to) {
     const value = scaled(line.values[at], chart.unit);
     const where = `${formatNumber(along[at])}${chart.x ? chart.unit : ""}`;
     const rows = chart.counts ? ` (${chart.counts[at]} rows)` : "";
-    const text = `${shortened(line.name, 44)} at ${where}: ${formatNumber(line.values[at], chart.unit)}${rows}`;
+    const text = `${line.name} at ${where}: ${formatNumber(line.values[at], chart.unit)}${rows}`;
     return [to.x(along[at]), to.y(value), text];
   });
 }

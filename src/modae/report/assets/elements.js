@@ -23,10 +23,12 @@ function drawing(tag, attributes = {}, ...children) {
   return node;
 }
 
-/** At most so many characters; the whole text is in the table of numbers. */
+/** At most so many characters, without the middle: long names often differ at their ends. Notes have the whole text. */
 function shortened(text, length) {
   const characters = Array.from(String(text));
-  return characters.length <= length ? String(text) : `${characters.slice(0, length - 1).join("")}…`;
+  const half = Math.floor(length / 2);
+  if (characters.length <= length) return String(text);
+  return `${characters.slice(0, length - half - 1).join("")}…${characters.slice(-half).join("")}`;
 }
 
 /** What a chart says at a diversity: one text for each, or one for all. */

@@ -41,7 +41,7 @@ const map = {
     const to = pixels(layout);
     const tall = (to.bottom - to.top) / chart.rows.length;
     const cornersAt = (r, c) => [to.x(edges[c]), to.y(r - 0.5), to.x(edges[c + 1]) - to.x(edges[c]) + 0.5, tall + 0.5];
-    const textAt = (r, c) => `${shortened(chart.rows[r], 30)} at ${facts.diversities[c]}`;
+    const textAt = (r, c) => `${chart.rows[r]} at ${facts.diversities[c]}`;
     return { layout, ...cellsOf(chart, chart.values, cornersAt, textAt) };
   },
 
@@ -86,7 +86,7 @@ const matrix = {
     const to = pixels(layout);
     const size = [cell.width - GAP, cell.height - GAP];
     const cornersAt = (r, c) => [to.x(c - 0.5) + GAP / 2, to.y(r - 0.5) + GAP / 2, ...size];
-    const textAt = (r, c) => `${shortened(chart.rows[r], 20)}, ${shortened(chart.columns[c], 20)}`;
+    const textAt = (r, c) => `${chart.rows[r]}, ${chart.columns[c]}`;
     const { marks, notes } = cellsOf(chart, chart.values[index], cornersAt, textAt);
     const aims = chart.aim === "diagonal" ? diagonalCells(chart, cornersAt) : [];
     const texts = chart.show_values ? cellNumbers(chart, chart.values[index], to, cell) : [];

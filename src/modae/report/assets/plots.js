@@ -34,15 +34,18 @@ function plotOf(layout, marks) {
 }
 
 function axesOf({ x, y }, to) {
-  const text = (place, words, options) => drawing("text", { ...place, fill: look().quiet, ...options }, words);
+  const text = (place, { text: words, whole }, options) => {
+    const title = words === whole ? [] : [drawing("title", {}, whole)]; // at the pointer
+    return drawing("text", { ...place, fill: look().quiet, ...options }, words, ...title);
+  };
   const lines = y.ticks.filter(() => y.grid).map(({ at }) => straight(to.left, to.y(at), to.right, to.y(at)));
   lines.push(...x.ticks.filter(() => x.grid).map(({ at }) => straight(to.x(at), to.top, to.x(at), to.bottom)));
   const beside = { "text-anchor": "end", "dominant-baseline": "central" };
-  const left = y.ticks.map((tick) => text({ x: to.left - 6, y: to.y(tick.at) }, tick.text, { ...beside, class: "y-tick" }));
+  const left = y.ticks.map((tick) => text({ x: to.left - 6, y: to.y(tick.at) }, tick, { ...beside, class: "y-tick" }));
   const below = x.ticks.map((tick) => {
     const [at, down] = [to.x(tick.at), to.bottom + 6];
-    if (!x.upright) return text({ x: at, y: down + 11 }, tick.text, { "text-anchor": "middle", class: "x-tick" });
-    return text({ x: at, y: down }, tick.text, { ...beside, transform: `rotate(-90 ${at} ${down})`, class: "x-tick" });
+    if (!x.upright) return text({ x: at, y: down + 11 }, tick, { "text-anchor": "middle", class: "x-tick" });
+    return text({ x: at, y: down }, tick, { ...beside, transform: `rotate(-90 ${at} ${down})`, class: "x-tick" });
   });
   return [...lines, ...left, ...below];
 }

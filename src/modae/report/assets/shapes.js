@@ -15,7 +15,7 @@ const bars = {
     const found = chart.values[index].map((value, place) => {
       const top = to.y(scaled(value, chart.unit) ?? 0);
       const box = { x: to.x(place) - wide / 2, y: top, width: wide, height: Math.max(to.y(0) - top, 0) };
-      const text = `${shortened(chart.names[place], 30)}: ${formatNumber(value, chart.unit)}`;
+      const text = `${chart.names[place]}: ${formatNumber(value, chart.unit)}`;
       return { mark: drawing("rect", { ...box, fill: lineColour(0) }), note: [to.x(place), null, text] };
     });
     return { layout, marks: found.map(({ mark }) => mark), notes: found.map(({ note }) => note) };
@@ -56,7 +56,7 @@ const densities = {
       const ends = [[points.at(-1)[0], to.bottom], [points[0][0], to.bottom]];
       marks.push(path([...points, ...ends], { fill: colour, "fill-opacity": 0.1 }));
       marks.push(path(points, { stroke: colour, "stroke-width": 2 }));
-      notes.push(...points.map((point) => [...point, shortened(chart.classes[which], 30)]));
+      notes.push(...points.map((point) => [...point, String(chart.classes[which])]));
     });
     return { layout, marks, notes };
   },
