@@ -1,9 +1,10 @@
 """Would the tests notice a mistake? ``python -m benchmarks.mutation`` makes some, one at a time.
 
 A sample of places is drawn by a hash of each, so that changes elsewhere draw no others: an operator, a
-comparison, a number, a condition or a statement becomes another one, or goes. The tests of its folder run on a copy of the package with that
-change, those of the same name first; one that fails has killed the mutant. ``mutation_kept.txt`` lists
-those that change nothing a test should notice, with the reason; any other survivor counts.
+comparison, a number, a condition or a statement becomes another one, or goes. The tests of its folder
+run on a copy of the package with that change, those of the same name first; one that fails has killed
+the mutant. ``mutation_kept.txt`` lists those that change nothing a test should notice, with the reason;
+any other survivor counts.
 
 This is a program of its own because what is on PyPI does something else: mutmut runs the whole suite to
 learn which tests call what, and draws no sample; cosmic-ray starts a process that imports everything
