@@ -141,7 +141,7 @@ def test_in_a_pipe_lines_are_written_now_and_then(monkeypatch, capsys):
     ],
 )
 def test_from_a_few_long_steps_of_many_nothing_is_guessed(monkeypatch, capsys, unit, times):
-    clock = iter([0, 60, 120, 1200, 1260, 9000])
+    clock = iter([0, 60, 120, 1200, 1260, 10000])
     monkeypatch.setattr("modae.utils.parallel.monotonic", lambda: next(clock))
     with Talk().stage("Trying", unit=unit) as advance:
         advance(1, 290)

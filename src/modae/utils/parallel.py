@@ -26,8 +26,8 @@ Result = TypeVar("Result")
 #: Seconds between two lines of progress where there is no terminal.
 LINES_APART = 10.0
 
-#: The part of the steps that must be done before the time of the others is guessed from it: rows and
-#: steps of training are alike, while the last trials of a search take several times as long as the first.
+#: The part of the steps that must be done before the time of the others is guessed from it: rows are
+#: alike, and so are steps of training, while the last trials of a search take longest.
 ENOUGH = {"row": 0.1, "step": 0.1, "trial": 0.8, "fit": 0.8}
 
 _LOCKS: WeakSet[Any] = WeakSet()
