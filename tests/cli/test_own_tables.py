@@ -182,7 +182,7 @@ def test_an_order_with_gaps_is_filled_and_goes_with_tune(desk, call):
 @pytest.mark.parametrize(
     ("typed", "says"),
     [
-        ("--order S,M,L", "--order S,M,L: give --encode too"),
+        ("--order S,M,L", "make it numbers with --encode"),
         ("--encode --order S,M", "'size' has 'L' too."),
         ("--encode --order S,S", "--order S,S: name different strings"),
         ("--encode --order S,M,L --drop size", "no column of strings has these only."),

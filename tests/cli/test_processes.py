@@ -124,8 +124,8 @@ def test_in_a_pipe_lines_are_written_now_and_then(monkeypatch, capsys):
             advance()
     assert capsys.readouterr().err.splitlines() == [
         "Comparing ...",
-        "Comparing: 25%, 2 of 8 fits, about 35 s left",
-        "Comparing: 62%, 5 of 8 fits, about 15 s left",
+        "Comparing: 25%, 2 of 8 fits, 12 s so far",
+        "Comparing: 62%, 5 of 8 fits, 24 s so far",
         "Comparing: 100%, 8 of 8 fits, 36 s so far",
     ]
     with Talk(quiet=True).stage("Comparing") as advance:
@@ -133,19 +133,23 @@ def test_in_a_pipe_lines_are_written_now_and_then(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_from_one_long_step_of_many_nothing_is_guessed(monkeypatch, capsys):
-    clock = iter([0, 60, 120, 1200])
+@pytest.mark.parametrize(
+    ("unit", "times"),
+    [
+        ("trial", ["60 s so far", "2 min so far", "20 min so far", "about 5 min left", "3 h so far"]),
+        ("row", ["60 s so far", "2 min so far", "about 3 h left", "about 5 min left", "3 h so far"]),
+    ],
+)
+def test_from_a_few_long_steps_of_many_nothing_is_guessed(monkeypatch, capsys, unit, times):
+    clock = iter([0, 60, 120, 1200, 1260, 10000])
     monkeypatch.setattr("modae.utils.parallel.monotonic", lambda: next(clock))
-    with Talk().stage("Trying", unit="trial") as advance:
+    with Talk().stage("Trying", unit=unit) as advance:
         advance(1, 290)
-        advance(1)
-        advance(30)
-    assert capsys.readouterr().err.splitlines() == [
-        "Trying ...",
-        "Trying: 0%, 1 of 290 trials, 60 s so far",
-        "Trying: 1%, 2 of 290 trials, 2 min so far",
-        "Trying: 11%, 32 of 290 trials, about 3 h left",
-    ]
+        for steps in (1, 30, 200, 58):
+            advance(steps)
+    shares = ["0%, 1", "1%, 2", "11%, 32", "80%, 232", "100%, 290"]
+    told = [f"Trying: {share} of 290 {unit}s, {time}" for share, time in zip(shares, times, strict=True)]
+    assert capsys.readouterr().err.splitlines() == ["Trying ...", *told]
 
 
 def test_a_search_on_a_terminal_shows_how_far_it_is(monkeypatch):

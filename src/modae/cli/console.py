@@ -276,7 +276,7 @@ def _tell(code: int, text: str, as_json: bool, command: str = "") -> None:
         print(f"modae: {whole}", file=sys.stderr)
         print(json.dumps({"error": whole, "exit_code": code}))
         return
-    how: Any = {"width": get_terminal_size().columns, "subsequent_indent": "  ", **WHOLE_WORDS}
+    how: Any = {"width": get_terminal_size().columns, "subsequent_indent": "    ", **WHOLE_WORDS}
     lines = f"modae: {text}\nType:" if command else f"modae: {text}"
     lines = lines.replace("pip install ", "pip\0install\0").replace("\n", "\n  ")
     told = [textwrap.fill(line, **how).replace("\0", " ") for line in lines.split("\n")]

@@ -107,8 +107,6 @@ def check_options(options: Any) -> list[int]:
     refuse_if(not whole, f"--components {typed}: give a whole number from 1 on, such as 5.")
     many = len(sizes) > 1 and not options.tune
     refuse_if(many, f"--components {typed}: several sizes are for modae tune, which chooses from them.")
-    unread = options.order and not options.encode
-    refuse_if(unread, f"--order {','.join(options.order[:1])}: give --encode too, which reads strings.")
     if options.target is None:
         refuse_if(options.tune, "tune needs --target: it finds what predicts that column best.")
         for option, usual in (("task", "auto"), ("estimator", None), ("calibrate", None)):

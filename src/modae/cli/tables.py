@@ -50,12 +50,11 @@ def reading_of(options: Any, remembered: Mapping[str, Any] | None = None) -> Rea
 
     Marks that can be several, those of nothing and those to take off, are added to those of the fit.
     """
-    how: Any = {"header": not options.no_header, **(remembered or {})}
-    for name, value in options.reading.items():
-        if value:
-            both = isinstance(value, list)
-            how[name] = [*dict.fromkeys([*how.get(name, []), *value])] if both else value
-    how = Reading(**how)
+    known = remembered or {}
+    given = {name: value for name, value in options.reading.items() if value}
+    several = given.keys() & known.keys() & {"strip", "missing"}
+    both = {name: [*dict.fromkeys([*known[name], *given[name]])] for name in several}
+    how = Reading(header=not options.no_header, **{**known, **given, **both})
     same = f"--decimal {how.decimal} and --thousands {how.thousands}: they must differ."
     refuse_if(how.decimal == how.thousands, same)
     for name in ("decimal", "thousands"):
