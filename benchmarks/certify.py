@@ -227,10 +227,12 @@ def optima_missed() -> list[str]:
     ]
 
 
-def known_optima() -> list[tuple[int, int, float, float, float, float, str]]:
+def known_optima(
+    cases: Iterable[tuple[int, int, list[float], float]] = KNOWN_OPTIMA,
+) -> list[tuple[int, int, float, float, float, float, str]]:
     """Both bounds, loss, reference optimum and state on problems whose optimum is known."""
     rows = []
-    for M, H, values, optimum in KNOWN_OPTIMA:
+    for M, H, values, optimum in cases:
         problem = Problem(np.array(values) / np.sum(values), 1.0, M, H, 0.5)
         solution = solve_spectral(problem, np.random.default_rng(0))
         bounds = problem.lower_bound, solution.lower_bound

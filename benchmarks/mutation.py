@@ -34,6 +34,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "modae"
+TESTS = ROOT / "tests"
+FOLDERS = {"modae", "tests", *(folder.name for folder in TESTS.iterdir() if folder.is_dir())}
 KEPT = Path(__file__).with_name("mutation_kept.txt").read_text("utf-8").splitlines()
 """Mutants, each followed by a line with the reason."""
 
@@ -51,11 +53,17 @@ TARGETS = {
     ),
     "votes": (
         ["ensembles/votes.py", "ensembles/uncertainty.py"],
-        [VOTES.format(name) for name in ("votes", "uncertainty", "classifier", "edges")],
+        [
+            VOTES.format(name)
+            for name in ("votes", "uncertainty", "classifier", "edges", "prediction_sets")
+        ],
     ),
     "search": (
         ["ensembles/search.py", "ensembles/tuning.py", "ensembles/folds.py", "ensembles/families.py"],
-        [VOTES.format(name) for name in ("search", "tuning", "selection", "families", "sizes")],
+        [
+            VOTES.format(name)
+            for name in ("search", "tuning", "selection", "families", "sizes", "candidates")
+        ],
     ),
     "conformal": (
         ["ensembles/conformal.py"],
@@ -192,10 +200,14 @@ def stages_of(part: str, stem: str | None = None) -> list[list[str]]:
 
 def forget_ours() -> None:
     """Modules of this clone are imported again, by whoever needs them; other packages stay."""
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None) or ""
-        if name.partition(".")[0] == "modae" or file.startswith(str(ROOT / "tests")):
-            del sys.modules[name]
+
+    def is_ours(name: str) -> bool:
+        # A folder of tests is a namespace: it has no file, and knows its modules by name.
+        file = getattr(sys.modules[name], "__file__", None) or ""
+        return name.partition(".")[0] in FOLDERS or file.startswith(str(TESTS))
+
+    for name in [name for name in list(sys.modules) if is_ours(name)]:
+        del sys.modules[name]
 
 
 def run_tests(package: Path, tests: list[str], seconds: int) -> int:

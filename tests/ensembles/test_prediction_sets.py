@@ -195,3 +195,12 @@ def test_the_promised_coverage_over_many_repetitions(member, per_class):
             inside[k, place] = [held[group].mean() for group in groups]
     error = inside.std(axis=0, ddof=1) / np.sqrt(repetitions)
     assert (inside.mean(axis=0) >= np.array(levels)[:, None] - 3 * error).all()
+
+
+@pytest.mark.parametrize("coverage", [0.0, -0.5, 1.5, "much", None, np.nan])
+def test_a_risk_is_asked_for_at_a_share_of_the_rows(coverage):
+    X, y = blobs(60, np.random.default_rng(0))
+    held_out = ModularClassifier(EXTRACTOR, calibrate=0.5, random_state=0).fit(X, y).held_out_
+    assert held_out.risk(1.0) == held_out.risk() == held_out.wrong.mean()
+    with pytest.raises(ValueError, match="coverage must be a number strictly between 0 and 1"):
+        held_out.risk(coverage)

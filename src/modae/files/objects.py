@@ -194,8 +194,7 @@ class Reader:
     def _array(self, node: Any) -> np.ndarray:
         if "items" in node:  # objects, text or dates
             items, dtype = self.value(node["items"]), np.dtype(node["dtype"])
-            size = dtype.itemsize * len(items)  # negative if it is beyond what integers hold
-            known = dtype.kind in "OUMm" and 0 <= size <= LARGEST_TEXT
+            known = dtype.kind in "OUMm" and 0 <= dtype.itemsize * len(items) <= LARGEST_TEXT
             require(known, f"there is no array of {dtype}")
             values = np.empty(len(items), dtype=dtype)
             for place, item in enumerate(items):  # one by one: an item with a length is no row
