@@ -182,6 +182,41 @@ def on_host(values: Any) -> Any:
     return place_of(values).fetch(values)
 
 
+def refuse_masked(name: str, values: Any) -> None:
+    """Masked entries would be read as the numbers behind the mask."""
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} has masked entries, which would be read as numbers: fill them, or drop those rows."
+        )
+
+
+def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
+    """Weights of the rows as float64, checked; None where there are none."""
+    if sample_weight is None:
+        return None
+    refuse_masked("sample_weight", sample_weight)
+    try:
+        given = np.asarray(on_host(sample_weight))
+        if np.iscomplexobj(given):
+            raise ValueError("no real numbers")
+        weights = given.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as reason:
+        raise ValueError(f"sample_weight must be numbers, got {sample_weight!r}.") from reason
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must have one number for each of the {n_rows} rows of X, got shape "
+            f"{weights.shape}."
+        )
+    bad = weights[~(np.isfinite(weights) & (weights >= 0.0))]
+    if len(bad):
+        raise ValueError(f"sample_weight must be finite and not negative, got {bad[0]}.")
+    if not np.isfinite(weights.sum()):
+        raise ValueError("sample_weight adds up to infinity: divide it, only ratios matter.")
+    return weights
+
+
 def remember_place(estimator: BaseEstimator, place: Place) -> None:
     """Keep in mind where the rows of a fit were, if that is not the host."""
     vars(estimator).pop(FIT_DEVICE, None)

@@ -22,7 +22,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from modae.data.placed_parts import Parts
-from modae.data.rows import HOST, DeviceArray, Rows, on_host, place_of, plain_numbers, remember_place
+from modae.data.rows import (
+    HOST,
+    DeviceArray,
+    Rows,
+    on_host,
+    place_of,
+    plain_numbers,
+    refuse_masked,
+    remember_place,
+    weights_of,
+)
 from modae.utils.arrays import FLOAT64, Array, Indices
 
 
@@ -82,14 +92,6 @@ def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bo
     return rows if issparse(rows) else np.require(rows, requirements="A")
 
 
-def refuse_masked(name: str, values: Any) -> None:
-    """Masked entries would be read as the numbers behind the mask."""
-    if np.ma.is_masked(values):
-        raise ValueError(
-            f"{name} has masked entries, which would be read as numbers: fill them, or drop those rows."
-        )
-
-
 def _without_dates(X: Any) -> Any:
     """X in the byte order of this machine; dates are refused: they would be read as nanoseconds."""
     dates = None
@@ -128,33 +130,6 @@ def codes_of(X: Any) -> Rows:
     place = place_of(X)
     codes = check_array(plain_numbers(X, place), dtype=place.float_types())
     return codes if place is HOST else DeviceArray(codes, place)
-
-
-def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
-    """Weights of the rows as float64, checked; None where there are none."""
-    if sample_weight is None:
-        return None
-    refuse_masked("sample_weight", sample_weight)
-    try:
-        given = np.asarray(on_host(sample_weight))
-        if np.iscomplexobj(given):
-            raise ValueError("no real numbers")
-        weights = given.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as reason:
-        raise ValueError(f"sample_weight must be numbers, got {sample_weight!r}.") from reason
-    if weights.ndim == 0:
-        weights = np.full(n_rows, float(weights))
-    if weights.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight must have one number for each of the {n_rows} rows of X, got shape "
-            f"{weights.shape}."
-        )
-    bad = weights[~(np.isfinite(weights) & (weights >= 0.0))]
-    if len(bad):
-        raise ValueError(f"sample_weight must be finite and not negative, got {bad[0]}.")
-    if not np.isfinite(weights.sum()):
-        raise ValueError("sample_weight adds up to infinity: divide it, only ratios matter.")
-    return weights
 
 
 def labels_of(X: Any, y: Any, estimator: BaseEstimator) -> np.ndarray:

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from torch.nn import Module
 from torch.optim import Optimizer
 
-from modae.data.rows import Rows
-from modae.data.validation import AcceptsRows, rows_of, weights_of
+from modae.data.rows import Rows, weights_of
+from modae.data.validation import AcceptsRows, rows_of
 from modae.deep.loss import check_name
 from modae.deep.model import DTYPES, Data, TrainedModel, TrainingState, device_of
 from modae.deep.scaling import Scaling

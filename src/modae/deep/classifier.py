@@ -9,8 +9,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
 
-from modae.data.rows import Rows
-from modae.data.validation import labels_of, rows_of, weights_of
+from modae.data.rows import Rows, weights_of
+from modae.data.validation import labels_of, rows_of
 from modae.deep.base import Task
 from modae.deep.loss import AVERAGES
 from modae.deep.model import TrainedModel

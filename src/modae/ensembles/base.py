@@ -21,14 +21,8 @@ from sklearn.utils.validation import (
 )
 
 from modae.data.placed_parts import Parts
-from modae.data.validation import (
-    columns_of,
-    copy_columns,
-    known_targets,
-    split_weights,
-    take_rows,
-    weights_of,
-)
+from modae.data.rows import weights_of
+from modae.data.validation import columns_of, copy_columns, known_targets, split_weights, take_rows
 from modae.ensembles.conformal import hold_out
 from modae.ensembles.members import (
     Generator,

@@ -13,8 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regr
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from modae.data.rows import HOST
-from modae.data.validation import refuse_masked, weights_of
+from modae.data.rows import HOST, refuse_masked, weights_of
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_choice, check_count
 

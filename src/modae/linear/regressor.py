@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from modae.data.moments import largest_spread
-from modae.data.rows import centred_product
-from modae.data.validation import rows_of, targets_of, weights_of
+from modae.data.rows import centred_product, weights_of
+from modae.data.validation import rows_of, targets_of
 from modae.linear.least_squares import LeastSquares, Maps, least_squares, maps_of
 from modae.linear.model import DEFAULT_SOLVER, LinearModel, Modules, Settings, read_only
 from modae.linear.modules import CertifiedModules

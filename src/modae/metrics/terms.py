@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_array, gen_batches
 
 from modae.core.objective import Terms, output_terms
-from modae.data.validation import weights_of
+from modae.data.rows import weights_of
 from modae.utils.arrays import Array
 
 #: Outputs are taken in blocks of about this size.

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
-from modae.data.rows import Rows
-from modae.data.validation import LazyRows, RowwiseCall, gather, weights_of
+from modae.data.rows import Rows, weights_of
+from modae.data.validation import LazyRows, RowwiseCall, gather
 from modae.sources.frames import as_numpy, copied, joined, labelled, matrix_of, missing_in
 from modae.sources.opening import source_of
 from modae.sources.source import ROLES, Batch, Chunk, ColumnSelection, Source, named

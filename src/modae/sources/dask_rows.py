@@ -22,8 +22,9 @@ from dask.delayed import Delayed, delayed
 from sklearn.base import BaseEstimator, clone
 
 from modae.data.placed_parts import Parts, Task
+from modae.data.rows import weights_of
 from modae.data.summary import MEMORY_LIMIT, require_room
-from modae.data.validation import LazyRows, RowwiseCall, gather, rows_of, weights_of
+from modae.data.validation import LazyRows, RowwiseCall, gather, rows_of
 from modae.sources.source import named
 from modae.utils.parallel import in_one_thread
 

@@ -13,8 +13,7 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse
 
-from modae.data.rows import Rows
-from modae.data.validation import refuse_masked
+from modae.data.rows import Rows, refuse_masked
 
 
 def is_frame(thing: Any) -> bool:

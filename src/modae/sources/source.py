@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from modae.data.rows import Rows
-from modae.data.validation import weights_of
+from modae.data.rows import Rows, weights_of
 from modae.sources.frames import as_numpy, column_of, labelled, labels_of, matrix_of, names_of
 from modae.utils.arrays import Array
 from modae.utils.text import listed
