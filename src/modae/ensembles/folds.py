@@ -10,7 +10,6 @@ Of rows that lie elsewhere, on the workers of dask or in files, only sums come h
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from operator import call
 from typing import Any, NamedTuple
 
@@ -26,7 +25,7 @@ from modae.ensembles.base import SIZES
 from modae.ensembles.families import AllColumns, make_scaler
 from modae.ensembles.members import module_features, seeds_for, two_generators
 from modae.linear.autoencoder import LinearModularAutoencoder
-from modae.linear.model import Settings, solutions_for
+from modae.linear.model import LinearModel, Settings
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
 
@@ -162,13 +161,14 @@ class FoldsInMemory:
             summary, spectrum, width = DataSummary.of(seen, seen_weights).decomposed(
                 now.n_modules, now.n_components, now.spectrum
             )
-            mean, axes = spectrum.mean.astype(summary.dtype), spectrum.axes.T
+            model = LinearModel(replace(now, n_components=width), None, spectrum, summary.dtype)
+            mean, axes = spectrum.mean.astype(model.dtype), spectrum.axes.T
             scores = centred_product(train, mean, axes), centred_product(test, mean, axes)
             data = data._replace(scores=scores)
-            solved = partial(solutions_for, replace(now, n_components=width), spectrum, summary.dtype)
 
             def make(sizes: list[Sizes]) -> list[Any]:
-                return [FixedModules(each.encoders) for each in solved(sizes)]
+                models = (model.with_settings(**each) for each in sizes)
+                return [FixedModules(each.solution.encoders) for each in models]
 
         else:
             extractor, trains = self.extractor, trains_each(self.extractor)

@@ -25,7 +25,7 @@ from modae.data.summary import DataSummary
 from modae.data.validation import AcceptsRows, LazyRows, RowwiseCall, copy_columns, rows_of
 from modae.ensembles.families import AllColumns
 from modae.ensembles.folds import FixedModules, Fold, FoldData, FoldKey, FoldModules, FoldTask, Sizes
-from modae.linear.model import LinearModel, Settings, solutions_for
+from modae.linear.model import LinearModel, Settings
 from modae.utils.arrays import Array, Indices
 
 
@@ -166,14 +166,12 @@ class LazyFolds:
         self, model: LinearModel, how: Standardised, centre: Array | None, basis: Array | None
     ) -> FoldModules:
         """Modules of a fold as products with what is kept of the rows."""
-        spectrum = model.spectrum
-        solved = partial(solutions_for, model.settings, spectrum, model.dtype)
-        mean, axes = how.mean, spectrum.axes * how.factors
+        mean, axes = how.mean, model.spectrum.axes * how.factors
         if centre is not None and basis is not None:
             mean, axes = (mean - centre) @ basis.T, axes @ basis.T
 
         def make(sizes: list[Sizes]) -> list[Any]:
-            encoders = [each.encoders for each in solved(sizes)]
+            encoders = (model.with_settings(**each).solution.encoders for each in sizes)
             return [FixedModules(each @ axes[: each.shape[2]], mean) for each in encoders]
 
         columns: Any = AllColumns().fit(self._lazy.columns())

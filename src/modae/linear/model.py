@@ -3,7 +3,7 @@
 Models for other diversities follow from one fit: the spectrum is all that they need.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -170,9 +170,31 @@ class LinearModel:
         self._solution: Solution | None = None
 
     def solved(self) -> Self:
-        """The same model, with its solution found: modules in the leading principal axes."""
-        if self._solution is None:
-            solve_all([self])
+        """The same model, with its solution found: modules in the leading principal axes.
+
+        The solver works in units of the total variance, so that the scale of the data does not matter.
+        """
+        if self._solution is not None:
+            return self
+        settings, spectrum = self._decomposed()
+        shape, total = (settings.n_modules, int(settings.n_components)), spectrum.total_variance or 1.0
+        problem = Problem(
+            spectrum.eigenvalues / total,
+            spectrum.total_variance / total,
+            *shape,
+            settings.diversity,
+            hidden=spectrum.hidden / total,
+            slack=spectrum.slack / total,
+            closed=CLOSED if self.dtype.itemsize == 8 else CLOSED_SINGLE,
+        )
+        solve = SOLVERS[DEFAULT_SOLVER if settings.solver == "auto" else settings.solver]
+        rng = np.random.default_rng(settings.seed)
+        solution = solve(problem, rng, tol=settings.tol, max_iter=settings.max_iter)
+        if settings.rotation is not None:  # from a random stream of its own: the subspaces stay
+            turns = random_rotations(*shape, np.random.default_rng([settings.seed, 1]))
+            decoders, encoders = solution.decoders @ turns.mT, turns @ solution.encoders
+            solution = replace(solution, decoders=decoders, encoders=encoders)
+        self._solution = solution.scaled(spectrum.total_variance * spectrum.unit**2 or 1.0)
         return self
 
     def _decomposed(self) -> tuple[Settings, Spectrum]:
@@ -259,7 +281,19 @@ class LinearModel:
 
     def with_settings(self, **changes: Any) -> "LinearModel":
         """The model for another diversity or size on the same axes: the data are not needed again."""
-        settings, spectrum = resized(*self._decomposed(), changes)
+        now, spectrum = self._decomposed()
+        settings = replace(now, **changes)
+        n_modules, n_components = settings.n_modules, int(settings.n_components)
+        if (n_modules, n_components) != (now.n_modules, now.n_components):
+            kept, n_features = spectrum.axes.shape
+            # Axes that were not kept cannot be had again, unless those kept are all there are.
+            all_kept = spectrum.rank < now.n_modules * now.n_components or kept == n_features
+            if n_modules * n_components > kept and not all_kept:
+                raise ValueError(
+                    f"n_modules * n_components must be at most {kept}, the number of principal axes "
+                    f"that this fit kept, got {n_modules} * {n_components}: fit with more."
+                )
+            spectrum = spectrum.leading(n_modules, n_components)
         return LinearModel(settings, self.summary, spectrum, self.dtype, grows=self.grows)
 
     def without_data(self) -> Self:
@@ -298,61 +332,6 @@ class LinearModel:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)  # files and pickles have what was solved, beside what it was solved for
-
-
-def solve_all(models: Sequence[LinearModel]) -> None:
-    """Find the solution of each model: modules in the leading principal axes of its data.
-
-    The solver works in units of the total variance, so that the scale of the data does not matter.
-    """
-    for model in models:
-        spectrum = model._spectrum or model._decomposed()[1]
-        settings = model._settings
-        shape, total = (settings.n_modules, int(settings.n_components)), spectrum.total_variance or 1.0
-        problem = Problem(
-            spectrum.eigenvalues / total,
-            spectrum.total_variance / total,
-            *shape,
-            settings.diversity,
-            hidden=spectrum.hidden / total,
-            slack=spectrum.slack / total,
-            closed=CLOSED if model.dtype.itemsize == 8 else CLOSED_SINGLE,
-        )
-        solve = SOLVERS[DEFAULT_SOLVER if settings.solver == "auto" else settings.solver]
-        rng = np.random.default_rng(settings.seed)
-        solution = solve(problem, rng, tol=settings.tol, max_iter=settings.max_iter)
-        if settings.rotation is not None:  # from a random stream of its own: the subspaces stay
-            turns = random_rotations(*shape, np.random.default_rng([settings.seed, 1]))
-            decoders, encoders = solution.decoders @ turns.mT, turns @ solution.encoders
-            solution = replace(solution, decoders=decoders, encoders=encoders)
-        model._solution = solution.scaled(spectrum.total_variance * spectrum.unit**2 or 1.0)
-
-
-def resized(now: Settings, spectrum: Spectrum, changes: dict[str, Any]) -> tuple[Settings, Spectrum]:
-    """Other settings, and the axes that modules of their size need."""
-    settings = replace(now, **changes)
-    n_modules, n_components = settings.n_modules, int(settings.n_components)
-    if (n_modules, n_components) == (now.n_modules, now.n_components):
-        return settings, spectrum
-    kept, n_features = spectrum.axes.shape
-    # Axes that were not kept cannot be had again, unless those kept are all there are.
-    all_kept = spectrum.rank < now.n_modules * now.n_components or kept == n_features
-    if n_modules * n_components > kept and not all_kept:
-        raise ValueError(
-            f"n_modules * n_components must be at most {kept}, the number of principal axes "
-            f"that this fit kept, got {n_modules} * {n_components}: fit with more."
-        )
-    return settings, spectrum.leading(n_modules, n_components)
-
-
-def solutions_for(
-    settings: Settings, spectrum: Spectrum, dtype: Precision, changes: Sequence[dict[str, Any]]
-) -> list[Solution]:
-    """Modules in the principal axes of one spectrum, for several changes of the settings."""
-    pairs = [resized(settings, spectrum, each) for each in changes]
-    models = [LinearModel(now, None, axes, dtype) for now, axes in pairs]
-    solve_all(models)
-    return [model.solution for model in models]
 
 
 def read_only(values: Array, dtype: Any = np.float64) -> Array:
