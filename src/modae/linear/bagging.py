@@ -10,9 +10,9 @@ the index of the row is the counter.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from math import exp, factorial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,13 +72,12 @@ class Resamples:
         return self.whole if sample.is_empty else sample
 
 
-class BaggedAxes(NamedTuple):
-    """What a fit leaves behind, replaced as a whole."""
+@dataclass(frozen=True, eq=False)
+class BaggedAxes(Modules):
+    """What a fit leaves behind, replaced as a whole: modules that were not trained to differ."""
 
-    mean: Array
-    encoders: Array
-    decoders: Array
-    eigenvalues: Array
+    diversity: float = 0.0
+    eigenvalues: Array = field(kw_only=True)
 
 
 @dataclass(eq=False, repr=False)
@@ -201,6 +200,3 @@ class BaggingAutoencoder(LinearModules):
         )
         self.__dict__ = fresh.__dict__
         return self
-
-    def _modules(self) -> Modules:
-        return Modules(self.mean_, self.encoders_, self.decoders_, diversity=0.0)
