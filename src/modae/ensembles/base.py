@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -52,6 +53,7 @@ from modae.utils.parameters import check_choice, check_flag
 SIZES = ("n_modules", "n_components", "diversity")
 
 
+@dataclass(eq=False, repr=False)
 class EnsembleParameters(KeyFigures, BaseEstimator):
     """Parameters ``extractor__...``, ``estimator__...`` and ``name__...`` of members in a list.
 
@@ -64,11 +66,15 @@ class EnsembleParameters(KeyFigures, BaseEstimator):
     # With routing on, weights of a fit are for the parts.
     __metadata_request__fit = {"sample_weight": UNUSED}  # noqa: RUF012
 
-    extractor: Any
-    estimator: Any
-    calibrate: float | None
-    missing_label: Any
-    _read_targets: Any  # labels_of or targets_of
+    extractor: BaseEstimator | None = None
+    estimator: Any = None
+    _: KW_ONLY
+    calibrate: float | None = None
+    missing_label: Any = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+
+    _read_targets: ClassVar[Any]  # labels_of or targets_of
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters of this estimator and, if ``deep``, of its parts.
@@ -222,15 +228,18 @@ class EnsembleParameters(KeyFigures, BaseEstimator):
         return tags
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ModularEnsemble(EnsembleParameters):
     """An extractor with modules, and one member for each.
 
     Abstract: a subclass says what its default member is, and puts the members' answers together.
     """
 
-    stream: bool
-    n_jobs: int | None
-    random_state: Any
+    n_modules: int | None = None
+    n_components: int | float | None = None
+    diversity: float | None = None
+    stream: bool = False
+
     _kind: ClassVar[tuple[str, Callable[[Any], bool]]]  # what members are, and the question
     _choices: ClassVar[dict[str, Any]]  # of the parameters that only this ensemble has
 
@@ -375,16 +384,6 @@ class ModularEnsemble(EnsembleParameters):
     @abstractmethod
     def _keep_held_out(self, model: Any, X: Any, y: Any) -> None:
         """Remember what this model, or a search for it, says of rows that no member was trained on."""
-
-    def _rows_held_out(self, name: str, method: str) -> Any:
-        """What is known of rows held out, an attribute that only some fits leave behind."""
-        check_is_fitted(self)
-        if not hasattr(self, name):
-            raise ValueError(
-                f"{method} needs rows that no member was trained on: fit with calibrate, for example "
-                "calibrate=0.25."
-            )
-        return getattr(self, name)
 
     def _calibrate_vote(self, features: Any, y: Any, weights: Array | None, routed: Routed) -> None:
         """Set what needs rows held out, such as the temperature of a vote."""

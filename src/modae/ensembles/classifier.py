@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
+from sklearn.base import ClassifierMixin, is_classifier
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
@@ -22,6 +22,7 @@ from modae.ensembles.members import (
     MemberError,
     Routed,
     all_have,
+    call_members,
     for_known,
     stacked,
     votes_for_pairs,
@@ -33,8 +34,10 @@ from modae.ensembles.votes import (
     VOTINGS,
     Scores,
     best_temperature,
+    by_pairs,
     decide,
     for_all_classes,
+    smallest_margins,
     softmax_shares,
     vote_shares,
 )
@@ -60,7 +63,7 @@ def _decides(ensemble: ModularClassifier) -> bool:
     return _resolved_voting(ensemble.voting, [part for _, part in ensemble._named_parts()]) == "decision"
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class ModularClassifier(ClassifierMixin, VotingEnsemble):
     """A vote of classifiers, each trained on the features of one module.
 
@@ -153,20 +156,9 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
     0.74 alone, 0.96 together
     """
 
-    extractor: BaseEstimator | None = None
-    estimator: BaseEstimator | list[tuple[str, BaseEstimator]] | None = None
-    _: KW_ONLY
-    n_modules: int | None = None
-    n_components: int | float | None = None
-    diversity: float | None = None
     voting: str = "auto"
     tie_break: str = "probability"
     calibration: str | float | None = None
-    calibrate: float | None = None
-    missing_label: Any = None
-    stream: bool = False
-    n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
 
     _kind = ("classifier", is_classifier)
     _choices: ClassVar[dict[str, Any]] = {"voting": VOTINGS, "tie_break": TIE_BREAKS}
@@ -359,6 +351,24 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
         if soft:
             return mean, votes, None
         return softmax_shares(mean, self.temperature_), votes.astype(np.intp), mean
+
+    def _member_probabilities(self, features: Sequence[Array]) -> list[Array]:
+        """Probabilities of each member, (n, n_classes) each, in one pass."""
+        if self.voting_ == "decision":
+            return [softmax_shares(each, self.temperature_) for each in self._decisions(features)]
+        if all_have("predict_proba", self.estimators_):
+            answers = self._ask("predict_proba", features)
+            return for_all_classes(answers, self.estimators_, self.classes_)
+        return list(np.eye(len(self.classes_))[self._member_classes(features)])
+
+    def _decisions(self, features: Sequence[Array]) -> list[Array]:
+        """Decision functions of the members, (n,) for two classes, else (n, n_classes) each."""
+        asked = [replace(each, estimator=by_pairs(each.estimator)) for each in self._members()]
+        answers = call_members(asked, "decision_function", features, self.n_jobs)
+        return [
+            answer if each.estimator is own else smallest_margins(answer, len(self.classes_))
+            for own, each, answer in zip(self.estimators_, asked, answers, strict=True)
+        ]
 
     def _member_classes(self, features: Sequence[Array]) -> Indices:
         """Index of the class that each member predicts, (M, n)."""

@@ -22,6 +22,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from modae.data.validation import require_in_memory, take_rows
 from modae.ensembles.votes import SAME
@@ -50,6 +51,17 @@ def hold_out(model: Any, X: Any, y: np.ndarray, known: Indices, *metadata: Any) 
         )
     seen = np.concatenate([train, np.setdiff1d(np.arange(len(y)), known)])
     return [take_rows(X, seen), y[seen], np.arange(len(train)), take_rows(X, held), y[held]]
+
+
+def require_held_out(model: Any, name: str, method: str) -> Any:
+    """What a model knows of rows held out, an attribute that only some fits leave behind."""
+    check_is_fitted(model)
+    if not hasattr(model, name):
+        raise ValueError(
+            f"{method} needs rows that no member was trained on: fit with calibrate, for example "
+            "calibrate=0.25."
+        )
+    return getattr(model, name)
 
 
 def rank_of(coverage: float, count: int) -> int:

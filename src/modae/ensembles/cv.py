@@ -1,19 +1,16 @@
 """ModularClassifierCV and ModularRegressorCV: members, sizes and diversity by cross-validation."""
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from modae.ensembles.classifier import ModularClassifier
 from modae.ensembles.regressor import ModularRegressor
-from modae.ensembles.search import Candidate, Trials
 from modae.ensembles.tuning import ModularSearch, of_best
-from modae.ensembles.votes import best_temperature
 
 
 def _best_has(method: str, search: Any) -> bool:
@@ -24,7 +21,7 @@ def _best_has(method: str, search: Any) -> bool:
     return hasattr(search._ensemble(search.extractor, search.estimator, None), method)
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class ModularClassifierCV(ClassifierMixin, ModularSearch):
     """A :class:`ModularClassifier` whose members, sizes and diversity are chosen by cross-validation.
 
@@ -119,7 +116,6 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
 
     _ensemble_class = ModularClassifier
 
-    _: KW_ONLY
     voting: str = "auto"
     tie_break: str = "probability"
 
@@ -137,17 +133,8 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
     score = ModularClassifier.score
     member_scores = ModularClassifier.member_scores
 
-    def _calibrate(self, model: Any, trials: Trials, best: Candidate) -> None:
-        """The temperature of mean decision functions, from the rows of the folds."""
-        found = trials.outcomes[best]
-        if all(outcome.decisions is not None for outcome in found.values()):
-            scores = np.concatenate([outcome.decisions for outcome in found.values()])
-            y, weights = trials.tested(found)
-            labels = np.searchsorted(np.unique(trials.data.y), y)
-            model.set_params(calibration=best_temperature(scores, labels, weights))
 
-
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class ModularRegressorCV(MultiOutputMixin, RegressorMixin, ModularSearch):
     """A :class:`ModularRegressor` whose members, sizes and diversity are chosen by cross-validation.
 
@@ -195,7 +182,6 @@ class ModularRegressorCV(MultiOutputMixin, RegressorMixin, ModularSearch):
 
     _ensemble_class = ModularRegressor
 
-    _: KW_ONLY
     aggregate: str = "mean"
 
     predict = of_best(ModularRegressor, "predict")

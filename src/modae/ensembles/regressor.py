@@ -10,17 +10,17 @@ over the rows held out; it is not promised for each region of the features.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin, is_regressor
+from sklearn.base import RegressorMixin, is_regressor
 from sklearn.metrics import r2_score
 
 from modae.data.validation import by_rows, gather, targets_of
 from modae.ensembles.base import ModularEnsemble
-from modae.ensembles.conformal import checked_rank
+from modae.ensembles.conformal import checked_rank, require_held_out
 from modae.ensembles.members import Member, stacked
 from modae.ensembles.neighbors import NearestNeighborRegressor
 from modae.utils.arrays import Array
@@ -30,7 +30,7 @@ from modae.utils.text import counted
 AGGREGATES: dict[str, Any] = {"mean": np.mean, "median": np.median}
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class ModularRegressor(RegressorMixin, ModularEnsemble):
     """A mean of regressors, each trained on the features of one module.
 
@@ -92,18 +92,7 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
     0.96 of new rows are inside
     """
 
-    extractor: BaseEstimator | None = None
-    estimator: BaseEstimator | list[tuple[str, BaseEstimator]] | None = None
-    _: KW_ONLY
-    n_modules: int | None = None
-    n_components: int | float | None = None
-    diversity: float | None = None
     aggregate: str = "mean"
-    calibrate: float | None = None
-    missing_label: Any = None
-    stream: bool = False
-    n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
 
     _kind = ("regressor", is_regressor)
     _choices: ClassVar[dict[str, Any]] = {"aggregate": AGGREGATES}
@@ -182,7 +171,7 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
         intervals : ndarray of shape (n_samples, 2) or (n_samples, n_targets, 2)
             Lower and upper end.
         """
-        calibration: Calibration = self._rows_held_out("calibration_", "predict_interval")
+        calibration: Calibration = require_held_out(self, "calibration_", "predict_interval")
         check_fraction("coverage", coverage)
         prediction, width = self.predict(X), calibration.half_width(float(coverage))
         half = width if prediction.ndim == 2 else width[0]

@@ -20,6 +20,7 @@ from sklearn.utils import get_tags
 from modae.ensembles.base import SIZES
 from modae.ensembles.families import Family, variance
 from modae.ensembles.folds import FoldData, FoldKey, Sizes
+from modae.ensembles.votes import best_temperature
 from modae.utils.arrays import Array
 
 #: A candidate is dropped from a race when it is worse by so many standard errors of paired rows.
@@ -169,6 +170,16 @@ class Trials:
         """Targets and weights of the test rows of some folds."""
         rows = np.concatenate([self.data.folds[place][1] for place in places])
         return self.data.y[rows], None if self.data.weights is None else self.data.weights[rows]
+
+    def calibration(self, candidate: Candidate) -> dict[str, float]:
+        """What only rows held out can tell: the temperature of mean decision functions, if they vote."""
+        found = self.outcomes[candidate]
+        if any(outcome.decisions is None for outcome in found.values()):
+            return {}
+        scores = np.concatenate([outcome.decisions for outcome in found.values()])
+        y, weights = self.tested(found)
+        labels = np.searchsorted(np.unique(self.data.y), y)
+        return {"calibration": best_temperature(scores, labels, weights)}
 
     @property
     def few_folds(self) -> range:

@@ -75,7 +75,6 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
     _default_member = property(lambda self: self._ensemble_class._default_member)
     _read_targets = property(lambda self: self._ensemble_class._read_targets)
 
-    extractor: BaseEstimator | None = None
     estimator: str | Mapping[str, Any] | BaseEstimator | list[tuple[str, BaseEstimator]] | None = "auto"
     _: KW_ONLY
     diversities: Sequence[float] | None = None
@@ -86,10 +85,6 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
     rule: str = "best"
     scale: str | bool = "auto"
     time_budget: float | None = None
-    calibrate: float | None = None
-    missing_label: Any = None
-    n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
 
     @with_callbacks
     def fit(
@@ -230,7 +225,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         if best in trials.gammas:
             member = clone(member).set_params(gamma=trials.gammas[best])
         model = self._ensemble(chosen, member, trials.model.random_state)
-        self._calibrate(model, trials, best)
+        model.set_params(**trials.calibration(best))
         data, scaler = trials.data, None
         routed = model._route(data.weights, {})
         if isinstance(data, LazyFolds):
@@ -353,6 +348,3 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         names = (*self._ensemble_class._choices, "missing_label", "n_jobs")
         given = {name: getattr(self, name) for name in names}
         return self._ensemble_class(extractor, estimator, random_state=random_state, **given)
-
-    def _calibrate(self, model: Any, trials: Trials, best: Candidate) -> None:
-        """Set what only rows held out can tell."""

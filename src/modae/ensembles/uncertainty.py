@@ -1,26 +1,16 @@
-"""How sure a vote is: members' probabilities, uncertainty, sets of classes, rows for a person."""
+"""How sure a vote is: uncertainty, sets of classes, rows for a person."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from modae.data.validation import by_rows
 from modae.ensembles.base import ModularEnsemble
-from modae.ensembles.conformal import HeldOut, doubts_of, mass_above
-from modae.ensembles.members import all_have, call_members, stacked
-from modae.ensembles.votes import (
-    SAME,
-    by_pairs,
-    for_all_classes,
-    row_disagreement,
-    smallest_margins,
-    softmax_shares,
-    split_uncertainty,
-    vote_shares,
-)
+from modae.ensembles.conformal import HeldOut, doubts_of, mass_above, require_held_out
+from modae.ensembles.members import stacked
+from modae.ensembles.votes import SAME, row_disagreement, split_uncertainty, vote_shares
 from modae.utils.arrays import Array, Indices
 from modae.utils.parameters import check_flag, check_fraction
 
@@ -28,12 +18,10 @@ from modae.utils.parameters import check_flag, check_fraction
 class VotingEnsemble(ModularEnsemble):
     """What the members of a vote say of a row, and how sure they are together.
 
-    Abstract: a subclass says how the votes are counted.
+    Abstract: a subclass asks the members, and counts their votes.
     """
 
     classes_: np.ndarray
-    voting_: str
-    temperature_: float
 
     @by_rows(axis=1)
     def predict_proba_members(self, X: Any) -> Array:
@@ -118,7 +106,7 @@ class VotingEnsemble(ModularEnsemble):
         -------
         sets : ndarray of bool of shape (n_samples, n_classes)
         """
-        held: HeldOut = self._rows_held_out("held_out_", "predict_set")
+        held: HeldOut = require_held_out(self, "held_out_", "predict_set")
         check_fraction("coverage", coverage)
         check_flag("per_class", per_class)
         most = held.thresholds(float(coverage), bool(per_class), len(self.classes_))
@@ -143,27 +131,13 @@ class VotingEnsemble(ModularEnsemble):
         mask : ndarray of bool of shape (n_samples,)
             True where a person should decide.
         """
-        held: HeldOut = self._rows_held_out("held_out_", "abstain")
+        held: HeldOut = require_held_out(self, "held_out_", "abstain")
         check_fraction("coverage", coverage)
         return np.asarray(doubts_of(self.predict_proba(X)) > held.most_doubt(float(coverage)) + SAME)
 
+    @abstractmethod
     def _member_probabilities(self, features: Sequence[Array]) -> list[Array]:
-        """Probabilities of each member, (n, n_classes) each, in one pass."""
-        if self.voting_ == "decision":
-            return [softmax_shares(each, self.temperature_) for each in self._decisions(features)]
-        if all_have("predict_proba", self.estimators_):
-            answers = self._ask("predict_proba", features)
-            return for_all_classes(answers, self.estimators_, self.classes_)
-        return list(np.eye(len(self.classes_))[self._member_classes(features)])
-
-    def _decisions(self, features: Sequence[Array]) -> list[Array]:
-        """Decision functions of the members, (n,) for two classes, else (n, n_classes) each."""
-        asked = [replace(each, estimator=by_pairs(each.estimator)) for each in self._members()]
-        answers = call_members(asked, "decision_function", features, self.n_jobs)
-        return [
-            answer if each.estimator is own else smallest_margins(answer, len(self.classes_))
-            for own, each, answer in zip(self.estimators_, asked, answers, strict=True)
-        ]
+        """Probabilities of each member, (n, n_classes) each."""
 
     @abstractmethod
     def _member_classes(self, features: Sequence[Array]) -> Indices:
