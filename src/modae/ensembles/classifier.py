@@ -253,8 +253,7 @@ class ModularClassifier(ClassifierMixin, VotingEnsemble):
         -------
         scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
-        decisions: Array = np.mean(self._decisions(self._features(X)), axis=0)
-        return decisions
+        return np.mean(self._decisions(self._features(X)), axis=0)
 
     @by_rows(axis=1)
     def predict_members(self, X: Any) -> np.ndarray:

@@ -103,8 +103,7 @@ def mass_above(probabilities: Array) -> Array:
 
 def doubts_of(probabilities: Array) -> Array:
     """One minus the largest probability of each row: of all scores tried, the best to find errors by."""
-    doubts: Array = 1.0 - probabilities.max(axis=1)
-    return doubts
+    return 1.0 - probabilities.max(axis=1)
 
 
 @dataclass(frozen=True)

@@ -199,8 +199,7 @@ class NearestNeighbor(BaseEstimator):
 
     def _queries(self, X: Any) -> Array:
         check_is_fitted(self)
-        queries: Array = validate_data(self, X, reset=False, dtype=HOST.float_types())
-        return queries
+        return validate_data(self, X, reset=False, dtype=HOST.float_types())
 
     @abstractmethod
     def _targets(self, y: np.ndarray) -> np.ndarray:
@@ -316,8 +315,7 @@ class NearestNeighborRegressor(RegressorMixin, NearestNeighbor):
 
     def _predict_checked(self, X: Array) -> Array:
         targets, shares = self._neighbors(X)
-        mean: Array = np.einsum("nk,nk...->n...", shares, targets)
-        return mean
+        return np.einsum("nk,nk...->n...", shares, targets)
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
         return np.array(y, dtype=y.dtype if y.dtype.kind == "f" else np.float64)

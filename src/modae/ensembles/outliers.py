@@ -218,8 +218,7 @@ class ModularOutlierDetector(OutlierMixin, KeyFigures, BaseEstimator):
         nearest = np.where(itself, squares[:, -1], squares[:, 0])
         left = -np.asarray(gather(self.extractor_.score_samples(X)), dtype=np.float64)
         parts = np.maximum([nearest, left], 0.0) / self._variance
-        scores: Array = -0.5 * np.log(parts + NOTHING).sum(axis=0)
-        return scores
+        return -0.5 * np.log(parts + NOTHING).sum(axis=0)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "offset_")

@@ -262,5 +262,4 @@ class Calibration:
         >>> Calibration.of(np.zeros(9), np.arange(1.0, 10.0)).half_width(0.8)
         array([8.])
         """
-        width: Array = self.residuals[checked_rank(coverage, len(self.residuals)) - 1]
-        return width
+        return self.residuals[checked_rank(coverage, len(self.residuals)) - 1]

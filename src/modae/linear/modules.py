@@ -220,8 +220,7 @@ class LinearModules(ModularTransformer, KeyFigures, BaseEstimator):
 
     def _modules(self) -> Modules:
         """The fitted modules: what ``fit`` left in ``_model``, unless a subclass has them elsewhere."""
-        modules: Modules = self._solved_model()
-        return modules
+        return self._solved_model()
 
 
 class CertifiedModules(AcceptsRows, KeyFigures):
