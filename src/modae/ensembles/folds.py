@@ -161,14 +161,13 @@ class FoldsInMemory:
             summary, spectrum, width = DataSummary.of(seen, seen_weights).decomposed(
                 now.n_modules, now.n_components, now.spectrum
             )
-            model = LinearModel(replace(now, n_components=width), None, spectrum, summary.dtype)
-            mean, axes = spectrum.mean.astype(model.dtype), spectrum.axes.T
+            mean, axes = spectrum.mean.astype(summary.dtype), spectrum.axes.T
             scores = centred_product(train, mean, axes), centred_product(test, mean, axes)
             data = data._replace(scores=scores)
 
             def make(sizes: list[Sizes]) -> list[Any]:
-                models = (model.with_settings(**each) for each in sizes)
-                return [FixedModules(each.solution.encoders) for each in models]
+                model = LinearModel(replace(now, n_components=width), None, spectrum, mean.dtype)
+                return [FixedModules(each.encoders) for each in model.solutions(sizes)]
 
         else:
             extractor, trains = self.extractor, trains_each(self.extractor)

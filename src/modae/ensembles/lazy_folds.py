@@ -171,7 +171,7 @@ class LazyFolds:
             mean, axes = (mean - centre) @ basis.T, axes @ basis.T
 
         def make(sizes: list[Sizes]) -> list[Any]:
-            encoders = (model.with_settings(**each).solution.encoders for each in sizes)
+            encoders = [each.encoders for each in model.solutions(sizes)]
             return [FixedModules(each @ axes[: each.shape[2]], mean) for each in encoders]
 
         columns: Any = AllColumns().fit(self._lazy.columns())

@@ -3,7 +3,7 @@
 Models for other diversities follow from one fit: the spectrum is all that they need.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -170,31 +170,9 @@ class LinearModel:
         self._solution: Solution | None = None
 
     def solved(self) -> Self:
-        """The same model, with its solution found: modules in the leading principal axes.
-
-        The solver works in units of the total variance, so that the scale of the data does not matter.
-        """
-        if self._solution is not None:
-            return self
-        settings, spectrum = self._decomposed()
-        shape, total = (settings.n_modules, int(settings.n_components)), spectrum.total_variance or 1.0
-        problem = Problem(
-            spectrum.eigenvalues / total,
-            spectrum.total_variance / total,
-            *shape,
-            settings.diversity,
-            hidden=spectrum.hidden / total,
-            slack=spectrum.slack / total,
-            closed=CLOSED if self.dtype.itemsize == 8 else CLOSED_SINGLE,
-        )
-        solve = SOLVERS[DEFAULT_SOLVER if settings.solver == "auto" else settings.solver]
-        rng = np.random.default_rng(settings.seed)
-        solution = solve(problem, rng, tol=settings.tol, max_iter=settings.max_iter)
-        if settings.rotation is not None:  # from a random stream of its own: the subspaces stay
-            turns = random_rotations(*shape, np.random.default_rng([settings.seed, 1]))
-            decoders, encoders = solution.decoders @ turns.mT, turns @ solution.encoders
-            solution = replace(solution, decoders=decoders, encoders=encoders)
-        self._solution = solution.scaled(spectrum.total_variance * spectrum.unit**2 or 1.0)
+        """The same model, with its solution found: modules in the leading principal axes."""
+        if self._solution is None:
+            solve_all([self])
         return self
 
     def _decomposed(self) -> tuple[Settings, Spectrum]:
@@ -296,6 +274,10 @@ class LinearModel:
             spectrum = spectrum.leading(n_modules, n_components)
         return LinearModel(settings, self.summary, spectrum, self.dtype, grows=self.grows)
 
+    def solutions(self, changes: Sequence[dict[str, Any]]) -> list[Solution]:
+        """Those of the models for several changes of the settings."""
+        return solve_all([self.with_settings(**each) for each in changes])
+
     def without_data(self) -> Self:
         """The solved model alone, to travel: the sums are D x D, the model is not."""
         light = copy(self.solved())
@@ -332,6 +314,37 @@ class LinearModel:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)  # files and pickles have what was solved, beside what it was solved for
+
+
+def solve_all(models: Sequence[LinearModel]) -> list[Solution]:
+    """Find the solution of each model: modules in the leading principal axes of its data.
+
+    The solver works in units of the total variance, so that the scale of the data does not matter.
+    """
+    solutions = []
+    for model in models:
+        spectrum = model._spectrum or model._decomposed()[1]
+        settings = model._settings
+        shape, total = (settings.n_modules, int(settings.n_components)), spectrum.total_variance or 1.0
+        problem = Problem(
+            spectrum.eigenvalues / total,
+            spectrum.total_variance / total,
+            *shape,
+            settings.diversity,
+            hidden=spectrum.hidden / total,
+            slack=spectrum.slack / total,
+            closed=CLOSED if model.dtype.itemsize == 8 else CLOSED_SINGLE,
+        )
+        solve = SOLVERS[DEFAULT_SOLVER if settings.solver == "auto" else settings.solver]
+        rng = np.random.default_rng(settings.seed)
+        solution = solve(problem, rng, tol=settings.tol, max_iter=settings.max_iter)
+        if settings.rotation is not None:  # from a random stream of its own: the subspaces stay
+            turns = random_rotations(*shape, np.random.default_rng([settings.seed, 1]))
+            decoders, encoders = solution.decoders @ turns.mT, turns @ solution.encoders
+            solution = replace(solution, decoders=decoders, encoders=encoders)
+        model._solution = solution.scaled(spectrum.total_variance * spectrum.unit**2 or 1.0)
+        solutions.append(model._solution)
+    return solutions
 
 
 def read_only(values: Array, dtype: Any = np.float64) -> Array:
