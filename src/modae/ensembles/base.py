@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -346,8 +346,7 @@ class ModularEnsemble(EnsembleParameters):
             fitted = features.run(tasks, y=y, params=params)
         else:
             fitted = call_members(members, "fit", features, self.n_jobs, y, params=params)
-        pairs = zip(members, fitted, strict=True)
-        return [Member(member.module, member.name, estimator) for member, estimator in pairs]
+        return [replace(member, estimator=own) for member, own in zip(members, fitted, strict=True)]
 
     def _publish(self, extractor: Any, members: list[Member], y: Any, weights: Array | None) -> None:
         """What is known after a fit, of rows with these targets and weights."""

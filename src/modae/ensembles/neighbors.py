@@ -9,7 +9,7 @@ import numpy as np
 from joblib.parallel import get_active_backend
 from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin, is_regressor
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -280,7 +280,7 @@ class NearestNeighborClassifier(ClassifierMixin, NearestNeighbor):
         return labels
 
 
-class NearestNeighborRegressor(RegressorMixin, NearestNeighbor):
+class NearestNeighborRegressor(MultiOutputMixin, RegressorMixin, NearestNeighbor):
     """The mean target of the nearest training rows; several targets at once if y has columns.
 
     Parameters
@@ -319,8 +319,3 @@ class NearestNeighborRegressor(RegressorMixin, NearestNeighbor):
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
         return np.array(y, dtype=y.dtype if y.dtype.kind == "f" else np.float64)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags

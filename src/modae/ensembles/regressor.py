@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin, is_regressor
+from sklearn.base import MultiOutputMixin, RegressorMixin, is_regressor
 from sklearn.metrics import r2_score
 
 from modae.data.validation import by_rows, gather, targets_of
@@ -31,7 +31,7 @@ AGGREGATES: dict[str, Any] = {"mean": np.mean, "median": np.median}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ModularRegressor(RegressorMixin, ModularEnsemble):
+class ModularRegressor(MultiOutputMixin, RegressorMixin, ModularEnsemble):
     """A mean of regressors, each trained on the features of one module.
 
     The same idea as :class:`ModularClassifier`. By the ambiguity decomposition the squared error of the
@@ -225,11 +225,6 @@ class ModularRegressor(RegressorMixin, ModularEnsemble):
     @staticmethod
     def _default_member() -> NearestNeighborRegressor:
         return NearestNeighborRegressor()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
 
 def _in_shape(answers: Sequence[Any], target_shape: tuple[int, ...]) -> Array:

@@ -138,12 +138,16 @@ class Trials:
         """Members for one candidate, trained and tested on one fold: a function of its rows."""
         modules = self.data.modules(key).of(candidate.sizes)
         params = self.model.get_params(deep=False) | dict.fromkeys(SIZES)
-        params |= {"extractor": modules, "estimator": candidate.estimator, "n_jobs": 1}
-        if candidate in self.gammas:
-            params["estimator"] = clone(candidate.estimator).set_params(gamma=self.gammas[candidate])
+        params |= {"extractor": modules, "estimator": self.member(candidate), "n_jobs": 1}
         how = {"scoring": self.scoring, "classify": self.classify}
         deadline = self.deadline if self.tried else None
         return partial(try_model, model=type(self.model)(**params), deadline=deadline, **how)
+
+    def member(self, candidate: Candidate) -> Any:
+        """The member of a candidate, with the kernel that was found for it."""
+        if candidate not in self.gammas:
+            return candidate.estimator
+        return clone(candidate.estimator).set_params(gamma=self.gammas[candidate])
 
     def race(self, candidates: Sequence[Candidate]) -> None:
         """Fold after fold, drop those that are clearly worse than the best."""

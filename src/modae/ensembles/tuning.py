@@ -221,10 +221,7 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             chosen = FrozenEstimator(extractor.with_params(**settled(wanted)))
         else:
             chosen = clone(extractor).set_params(**best.sizes)
-        member = best.estimator
-        if best in trials.gammas:
-            member = clone(member).set_params(gamma=trials.gammas[best])
-        model = self._ensemble(chosen, member, trials.model.random_state)
+        model = self._ensemble(chosen, trials.member(best), trials.model.random_state)
         model.set_params(**trials.calibration(best))
         data, scaler = trials.data, None
         routed = model._route(data.weights, {})
@@ -305,16 +302,15 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
                 "from one fit, as LinearModularAutoencoder has (or FrozenEstimator of a fitted one), or "
                 f"fit_path, as ModularAutoencoder has, got {extractor!r}: use GridSearchCV for others."
             )
+        for name, choices in {"rule": RULES, **ensemble._choices}.items():
+            check_choice(name, getattr(self, name), choices)
         if isinstance(self.estimator, str):
             check_choice("estimator", self.estimator, ("auto",))
         elif not isinstance(self.estimator, Mapping):
             self._check_parts(*ensemble._kind)
         elif not self.estimator:
             raise ValueError("estimator must name at least one family, got an empty dict.")
-        for name, choices in {"rule": RULES, **ensemble._choices}.items():
-            check_choice(name, getattr(self, name), choices)
-        families: Any = self.estimator if isinstance(self.estimator, Mapping) else {}
-        for name, pair in families.items():
+        for name, pair in self.estimator.items() if isinstance(self.estimator, Mapping) else ():
             good = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], Mapping)
             if not isinstance(name, str) or not good or not hasattr(pair[0], "get_params"):
                 raise ValueError(
