@@ -23,6 +23,9 @@ from modae.ensembles.folds import FoldData, FoldKey, Sizes
 from modae.ensembles.votes import best_temperature
 from modae.utils.arrays import Array
 
+#: Kinds of members by name, each with the sizes of modules to try.
+Families = Mapping[str, tuple[Family, list[Sizes]]]
+
 #: A candidate is dropped from a race when it is worse by so many standard errors of paired rows.
 CLEARLY = 2.0
 
@@ -260,29 +263,24 @@ class Trials:
         return paired_difference(scale * one, scale * other, weights)
 
 
-def screen(
-    trials: Trials, families: Mapping[str, Family], sizes: Mapping[str, list[Sizes]], scales: list[bool]
-) -> None:
+def screen(trials: Trials, families: Families, scales: list[bool]) -> None:
     """Own parameters and scale, then sizes and diversity, then a race of the best."""
     finalists: list[Candidate] = []
-    for name, family in families.items():
+    for name, (family, sizes) in families.items():
         own_scales = scales
         if family.rotation and finalists:  # trees do not see the scale, but their modules do
             own_scales = [min(finalists, key=trials.cost).scaled]
-        variants = _variants(trials, name, family, sizes[name], own_scales)
+        variants = _variants(trials, name, family, sizes, own_scales)
         if len(variants) > 1:
             trials.run(variants, trials.few_folds)
         best = min(variants, key=trials.cost)
         if best.sizes is None:
             finalists.append(best)
         on_modules = replace(best, estimator=family.with_params(family.member, best.params))
-        made = [replace(on_modules, sizes=each) for each in sizes[name]]
+        made = [replace(on_modules, sizes=each) for each in sizes]
         if name:
-            counts = [min(each["n_modules"], FEW_MODULES) for each in sizes[name]]
-            small = [
-                replace(on_modules, sizes={**each, "n_modules": few})
-                for each, few in zip(sizes[name], counts, strict=True)
-            ]
+            few = [{**each, "n_modules": min(each["n_modules"], FEW_MODULES)} for each in sizes]
+            small = [replace(on_modules, sizes=each) for each in few]
             trials.run(small, trials.few_folds)
             order = np.argsort([trials.cost(each) for each in small], kind="stable")
             made = [made[place] for place in order[:FINALISTS]]
@@ -308,13 +306,11 @@ def _variants(
     ]
 
 
-def most_trials(
-    trials: Trials, families: Mapping[str, Family], sizes: Mapping[str, list[Sizes]], scales: list[bool]
-) -> int:
+def most_trials(trials: Trials, families: Families, scales: list[bool]) -> int:
     """How many trials there will be if no candidate is dropped: for the time left."""
     few, n_folds, most = len(trials.few_folds), len(trials.data.folds), 0
-    for name, family in families.items():
-        n_variants, n_sizes = len(family.variants()) * len(scales), len(sizes[name])
+    for name, (family, sizes) in families.items():
+        n_variants, n_sizes = len(family.variants()) * len(scales), len(sizes)
         raced = 1 + min(n_sizes, FINALISTS) if name else n_sizes
         most += few * n_variants + few * n_sizes * bool(name) + n_folds * raced
     return most

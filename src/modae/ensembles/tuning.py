@@ -113,15 +113,14 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
         # What is wrong with rows in memory is said here, not by a fold.
         rows: Any = lazy.columns() if lazy else rows_of(X, fresh, reset=True, upcast=upcast)
         n_features = rows.shape[1]
-        families = self._families(y[known], n_features, weights is not None)
-        given = self.n_modules, self.n_components, self.diversities
-        sizes = {
-            name: family.sizes(extractor, n_features, *map(several, given))
-            for name, family in families.items()
+        given = [several(each) for each in (self.n_modules, self.n_components, self.diversities)]
+        families = {
+            name: (family, family.sizes(extractor, n_features, *given))
+            for name, family in self._families(y[known], n_features, weights is not None).items()
         }
         seed = as_seed(self.random_state)
         model = self._ensemble(self.extractor, None, seed)
-        all_sizes = [each for group in sizes.values() for each in group]
+        all_sizes = [each for _, sizes in families.values() for each in sizes]
         largest, settings = largest_fit(extractor, all_sizes, n_features, seed)
         if callable(self.scoring):  # it may look at names of columns, as other extractors do
             settings = None
@@ -139,8 +138,8 @@ class ModularSearch(CallbackSupportMixin, EnsembleParameters):
             data.prepare(scales, columns=any(families))
         deadline = None if self.time_budget is None else start + float(self.time_budget)
         trials = Trials(model, data, classify, self.scoring, self.n_jobs, deadline)
-        with self._progress(most_trials(trials, families, sizes, scales)) as trials.advance:
-            screen(trials, families, sizes, scales)
+        with self._progress(most_trials(trials, families, scales)) as trials.advance:
+            screen(trials, families, scales)
             fresh._publish(trials, X, known)
         kept = {name: value for name, value in vars(self).items() if "callback" in name}
         self.__dict__ = fresh.__dict__ | kept  # scikit-learn ends callbacks by what it left here
