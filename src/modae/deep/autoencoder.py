@@ -166,6 +166,57 @@ class ModularAutoencoder(ModularTransformer, DeepModules):
     reconstruction_error_ = property(lambda self: self._model().terms["members"])
     n_components_ = property(lambda self: int(self._model().arguments["n_components"]))
 
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Train the modules from a fresh start.
+
+        Ctrl-C stops it after all: the last whole epoch is kept, and ``resume`` goes on from there.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        return self._train(X, y)
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """One epoch over these rows, from where training is now, at a constant learning rate.
+
+        The first call starts training, and its rows set what all later ones are shifted and divided by.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        return self._train(X, y, stream=True)
+
+    def resume(self, X: Any, y: Any = None) -> Self:
+        """Go on with a training that was interrupted, or that is to be longer.
+
+        With the same data and parameters the result equals, on the CPU bit for bit, that of a training
+        that was not interrupted. Raise ``max_epochs`` (or ``patience``) first to train longer than
+        planned.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As in ``fit``.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        return self._train(X, y, self._model())
+
     def fit_path(self, X: Any, params: Iterable[dict[str, Any]]) -> list[Self]:
         """Models with other parameters: each is trained on from the one before, if it has its size.
 

@@ -1,4 +1,4 @@
-"""What the deep estimators share: fit, partial_fit and resume around one training loop."""
+"""What the deep estimators share: their parameters, and one training loop."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -82,59 +82,6 @@ class DeepModules(KeyFigures, AcceptsRows, BaseEstimator):
     def _model(self) -> TrainedModel:
         check_is_fitted(self)
         return self._fitted
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Train the modules from a fresh start.
-
-        Ctrl-C stops it after all: the last whole epoch is kept, and ``resume`` goes on from there.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), or (n_samples, n_targets) for a regressor
-            Ignored by an autoencoder.
-
-        Returns
-        -------
-        self
-        """
-        return self._train(X, y)
-
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """One epoch over these rows, from where training is now, at a constant learning rate.
-
-        The first call starts training, and its rows set what all later ones are shifted and divided by.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), or (n_samples, n_targets) for a regressor
-            Ignored by an autoencoder.
-
-        Returns
-        -------
-        self
-        """
-        return self._train(X, y, stream=True)
-
-    def resume(self, X: Any, y: Any = None) -> Self:
-        """Go on with a training that was interrupted, or that is to be longer.
-
-        With the same data and parameters the result equals, on the CPU bit for bit, that of a training
-        that was not interrupted. Raise ``max_epochs`` (or ``patience``) first to train longer than
-        planned.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like
-            Both as in ``fit``.
-
-        Returns
-        -------
-        self
-        """
-        return self._train(X, y, self._model())
 
     def _train(
         self,
