@@ -3,7 +3,7 @@
 Needs the extra ``deep``: ``pip install "modae[deep]"``. The files, in the order in which they build on
 each other:
 
-* ``loss``, ``layers``, ``networks``: modules as tensors and their loss;
+* ``loss``, ``layers``, ``copies``, ``networks``, ``shortcut``: modules as tensors and their loss;
 * ``scaling``, ``model``: rows as tensors, the state of a training, and what a trained network says;
 * ``training``: its parameters and the loop;
 * ``base``, ``autoencoder``, ``supervised`` (and the regressor), ``classifier``: the estimators;

@@ -85,7 +85,7 @@ class OneForAll(nn.Module):
     Without ``scaled`` it is made as ``factory(n_inputs, n_modules * n_outputs)``: members share all but
     their part of its last layer. With ``scaled`` it is made as ``factory(n_inputs, n_outputs)`` and run
     once for each member, which scales the rows and the outputs, see
-    :class:`AdapterLayer`.
+    :class:`modae.deep.layers.AdapterLayer`.
 
     Parameters
     ----------

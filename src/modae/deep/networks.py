@@ -4,10 +4,10 @@ A Python loop over M small networks starts M small products for each layer. Here
 reads the same rows in every module, is one product :math:`(n,D)\times(D,Mh)`, and each later one is a
 batched product :math:`(M,n,h)\times(M,h,h')`. The numbers are the same (to rounding), the time is not.
 
-A user's own architecture is run by ``torch.func.vmap`` instead, see :mod:`modae.deep.layers`. That would
+A user's own architecture is run by ``torch.func.vmap`` instead, see :mod:`modae.deep.copies`. That would
 serve our own layers too, but training ten modules 784-64-10-64-784 in batches of 256 then takes 1.8
-times as long on one core: :func:`modae.deep.loss.linear_output_terms` needs the stacked weights, and the
-first layer is no longer one product.
+times as long on one core: :func:`modae.deep.shortcut.linear_output_terms` needs the stacked weights,
+and the first layer is no longer one product.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,7 +54,7 @@ class ModularAutoencoderNetwork(nn.Module):
     encoder, decoder : callable, optional
         A user's own architecture in place of hidden layers: classes or functions, called as
         ``encoder(n_features, n_components)`` and ``decoder(n_components, n_features)``, that return a
-        new ``torch.nn.Module``, see :class:`modae.deep.layers.Copies`.
+        new ``torch.nn.Module``, see :class:`modae.deep.copies.Copies`.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class ModularRegressionNetwork(nn.Module):
     module : callable, optional
         A user's own architecture in place of hidden layers: a class or function, called as
         ``module(n_features, n_outputs)``, that returns a new ``torch.nn.Module``, see
-        :class:`modae.deep.layers.Copies`, and :class:`modae.deep.layers.OneForAll` for a shared body.
+        :class:`modae.deep.copies.Copies`, and :class:`modae.deep.copies.OneForAll` for a shared body.
     n_missing : int, default=0
         Columns after the features which say what is missing.
     embedding : {None, "periodic"}, default=None
@@ -194,7 +194,7 @@ def build_members(
     name : str
         What messages call the factory.
     factory : callable or None
-        Makes a user's module, see :class:`modae.deep.layers.Copies`; None for our own layers.
+        Makes a user's module, see :class:`modae.deep.copies.Copies`; None for our own layers.
     widths : sequence of int
         Number of inputs, sizes of the hidden layers, number of outputs.
     activation, n_modules, equal_start, dropout

@@ -80,18 +80,6 @@ def linear_output_terms(
 ) -> LossTerms:
     r"""Terms of the squared error of the outputs :math:`W_ih_i+b_i`, which are not formed.
 
-    M reconstructions of n rows are the largest thing in the training of an autoencoder: to write and
-    read these (M, n, D) numbers can take longer than all products. Where the last layer is linear and
-    narrow, they are not needed. By Proposition 1 the loss is
-
-    .. math::
-       \lambda\,|\bar F-y|^2+(1-\lambda)\,\frac1M\sum_i|F_i-y|^2
-       =|\bar F-y|^2+(1-\lambda)\Big(\frac1M\sum_i|F_i|^2-|\bar F|^2\Big),
-
-    where the mean :math:`\bar F` is one product of all hidden units, side by side, as in one wide
-    autoencoder, and :math:`|W_ih_i+b_i|^2` needs only the small matrices :math:`W_i^TW_i`. So modules
-    that are trained together cost about as much as that one autoencoder.
-
     The error of the mean is as exact as ever. The ambiguity is a difference of sums of squares: its
     error is about the precision of the numbers times :math:`|F_i|^2`, so in float32 it may come out as
     :math:`-10^{-7}|F_i|^2` for modules that are equal. Gradients are as exact as by the long way.
