@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
@@ -13,12 +12,13 @@ from modae.ensembles.regressor import ModularRegressor
 from modae.ensembles.tuning import ModularSearch, of_best
 
 
-def _best_has(method: str, search: Any) -> bool:
+def _decides(search: Any) -> bool:
+    """Whether the chosen ensemble votes by decision functions, or will."""
     if hasattr(search, "best_estimator_"):
-        return hasattr(search.best_estimator_, method)
+        return hasattr(search.best_estimator_, "decision_function")
     if isinstance(search.estimator, (str, Mapping)):
         return False  # only the search can tell
-    return hasattr(search._ensemble(search.extractor, search.estimator, None), method)
+    return hasattr(search._ensemble(search.extractor, search.estimator, None), "decision_function")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -121,9 +121,7 @@ class ModularClassifierCV(ClassifierMixin, ModularSearch):
 
     predict = of_best(ModularClassifier, "predict")
     predict_proba = of_best(ModularClassifier, "predict_proba")
-    decision_function = available_if(partial(_best_has, "decision_function"))(
-        of_best(ModularClassifier, "decision_function")
-    )
+    decision_function = available_if(_decides)(of_best(ModularClassifier, "decision_function"))
     predict_members = of_best(ModularClassifier, "predict_members", axis=1)
     predict_proba_members = of_best(ModularClassifier, "predict_proba_members", axis=1)
     uncertainty = of_best(ModularClassifier, "uncertainty")

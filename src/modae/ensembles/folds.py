@@ -69,9 +69,8 @@ class FoldData(NamedTuple):
 
     def features(self, modules: Any) -> list[Any]:
         """Features of each module for the training and for the test rows."""
-        if isinstance(modules, FixedModules):
-            return [modules.transform_modules(each) for each in self.rows_for(modules)]
-        return [module_features(modules, each) for each in self.rows]
+        ask = FixedModules.transform_modules if isinstance(modules, FixedModules) else module_features
+        return [ask(modules, each) for each in self.rows_for(modules)]
 
 
 #: The rows that a function is for, and the function.
