@@ -3,8 +3,6 @@
 Sizes: D features, T targets, M modules, H components, K principal axes, N rows.
 """
 
-from typing import Any
-
 from modae.core.objective import ATTAINED, UNDECIDED, Solution
 from modae.data.moments import Moments
 from modae.data.spectrum import KeptRows, Spectrum
@@ -82,14 +80,11 @@ RECORDS: dict[type, dict[str, Rule]] = {
 }
 
 SIZES = {"modules": "n_modules", "components": "n_components_"}
-CERTIFICATE = "loss", "lower_bound", "optimality_gap", "total_variance", "attainment", "certified"
-
-
-def certified(*more: str) -> dict[str, Any]:
-    """What is told of a certified model."""
-    attributes = {name: f"{name}_" for name in (*CERTIFICATE, *more)}
-    return {**SIZES, "diversity": "diversity_", "certificate": attributes}
-
+CERTIFICATE = (
+    "loss", "objective", "lower_bound", "optimality_gap", "total_variance", "attainment", "certified",
+)  # fmt: skip
+ATTRIBUTES = {name: f"{name}_" for name in CERTIFICATE}
+CERTIFIED = {**SIZES, "diversity": "diversity_", "certificate": ATTRIBUTES}
 
 LAYOUTS = (
     *(Layout(cls, fields) for cls, fields in RECORDS.items()),
@@ -114,7 +109,23 @@ LAYOUTS = (
         resumable={"summary"},
     ),
     Layout(BaggingAutoencoder, {"_model": record(BaggedAxes)}, summary=SIZES),
-    Layout(LinearModularAutoencoder, {"_model": record(LinearModel)}, summary=certified()),
+    Layout(
+        LinearModularAutoencoder,
+        {"_model": record(LinearModel)},
+        summary={
+            "modules": "n_modules",
+            "components": "_model._settings.n_components",
+            "diversity": "_model._settings.diversity",
+            "certificate": {
+                "loss": "_model._solution.loss",
+                "lower_bound": "_model._solution.lower_bound",
+                "optimality_gap": "_model._solution.gap",
+                "total_variance": "_model.total_variance",
+                "attainment": "_model._solution.attainment",
+                "certified": "_model.certified",
+            },
+        },
+    ),
     Layout(
         LinearModularRegressor,
         {
@@ -126,6 +137,6 @@ LAYOUTS = (
             not model._flat or len(model._base.coefficients) == 1, "several targets are not flat"
         ),
         finish=lambda model: model._publish(model._base, model._model, flat=model._flat),
-        summary=certified("objective"),
+        summary=CERTIFIED,
     ),
 )

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from modae.core.backfitting import solve_backfitting
 from modae.core.frames import random_rotations
 from modae.core.gradient import solve_gradient
-from modae.core.objective import CLOSED, Problem, Solution
+from modae.core.objective import ATTAINED, CLOSED, Problem, Solution
 from modae.core.spectral import solve_spectral
 from modae.data.rows import HOST, Rows, centred_product, centred_squares, place_and_values
 from modae.data.spectrum import Spectrum
@@ -237,6 +237,11 @@ class LinearModel:
     def total_variance(self) -> float:
         """Variance of the data in all directions."""
         return self.spectrum.total_variance * self.spectrum.unit**2
+
+    @cached_property
+    def certified(self) -> bool:
+        """Whether loss and lower bound meet, in the precision of the data."""
+        return self.solution.attainment == ATTAINED
 
     @cached_property
     def explained_variance_ratio(self) -> Array:

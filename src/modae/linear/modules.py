@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from modae.core.objective import ATTAINED
 from modae.data.rows import HOST, Rows, check_same_place, place_and_values, remember_place
 from modae.data.validation import AcceptsRows, by_rows, codes_of, gather, rows_of
 from modae.linear.model import LinearModel, Modules, read_only
@@ -237,7 +236,7 @@ class CertifiedModules(AcceptsRows, KeyFigures):
     lower_bound_ = fitted(lambda model: model.solution.lower_bound)
     optimality_gap_ = fitted(lambda model: model.solution.gap)
     attainment_ = fitted(lambda model: model.solution.attainment)
-    certified_ = fitted(lambda model: model.solution.attainment == ATTAINED)
+    certified_ = fitted(lambda model: model.certified)
     n_iter_ = fitted(lambda model: model.solution.n_iter)
     n_components_ = fitted(lambda model: model.settings.n_components)
     diversity_ = fitted(lambda model: model.settings.diversity)
