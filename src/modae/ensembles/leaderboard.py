@@ -12,6 +12,9 @@ COLUMNS = (
     "name", "score", "error", "se", "difference", "se_difference", "fit_time", "predict_time", "size",
 )  # fmt: skip
 
+#: A difference of so many standard errors is clear; of one, or of half a percent, it is small.
+CLEAR, SMALL = 2.0, 0.005
+
 SIZE_NAMES = ("n_modules", "n_components", "diversity", "rotation", "scale", "family")
 
 
@@ -85,25 +88,34 @@ class Leaderboard(dict[str, np.ndarray]):
         same = self["difference"][place] == self["se_difference"][place] == 0.0
         return "equal" if same else f"{self._gap(place)} apart"
 
+    def behind(self, place: int) -> str:
+        """Whether what a model is behind the best is "clear", "small", or neither: "unclear"."""
+        difference, error = self["difference"][place], self["se_difference"][place]
+        if difference > CLEAR * error:
+            return "clear"
+        return "small" if difference <= max(error, SMALL) else "unclear"
+
     def better_than(self, own: str) -> str | None:
-        """The best model, if it is clearly better than the one of this name."""
+        """The best model, if it is better than the one of this name by more than a little."""
         place = list(self["name"]).index(own)
-        clear = self["difference"][place] > 2.0 * self["se_difference"][place]
-        return str(self["name"][0]) if place and clear else None
+        return None if self.behind(place) == "small" else str(self["name"][0])
 
     def verdict(self, own: str) -> str:
         """Whether the model of this name is worth using, beside the strongest of the others."""
         names = [str(name) for name in self["name"]]
         place = names.index(own)
-        other = 0 if place else 1
+        behind, other = self.behind(max(place, 1)), 0 if place else 1
         both = f"{self.measure} {self.text('error', place)}, {names[other]} {self.text('error', other)}"
-        gap = self._gap(max(place, 1))
-        if self.better_than(own):
-            return f"Not the best choice for these data: {both} (better by {gap})."
-        if place == 0 and self.better_than(names[1]):
-            return f"Worth using, the best of {len(names)} methods: {both} (worse by {gap})."
-        rest = counted(len(names) - 1, "other method")
-        return f"About as good as the strongest of {rest}: {both} ({self.apart(own)})."
+        if behind == "small":
+            rest = counted(len(names) - 1, "other method")
+            return f"About as good as the strongest of {rest}: {both} ({self.apart(own)})."
+        gap, unclear = self._gap(max(place, 1)), behind == "unclear"
+        doubt = ", but on so few rows the difference is not clear" if unclear else ""
+        if place:
+            start = "Perhaps not the best choice" if unclear else "Not the best choice"
+            return f"{start} for these data: {both} (better by {gap}){doubt}."
+        start = "Perhaps" if unclear else "Worth using,"
+        return f"{start} the best of {len(names)} methods: {both} (worse by {gap}){doubt}."
 
     def sentences(self, chosen: dict[str, Any]) -> str:
         """What was chosen, and whether modules are better than the same learner on X itself."""

@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 from sklearn import ensemble
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectKBest, f_classif, f_regression
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -22,8 +23,12 @@ from modae.ensembles.leaderboard import Leaderboard
 from modae.ensembles.search import error_of, paired_difference
 from modae.utils.parallel import run_parallel
 
-#: Rows up to which an SVM is tuned, and columns times classes up to which trees are boosted: minutes.
-TUNED_ROWS, BOOSTED = 2_000, 1_000
+#: Rows, and squared rows times columns, up to which an SVM is tuned, and columns times classes up to which
+#: trees are boosted: a few seconds for each fit.
+TUNED_ROWS, TUNED_WORK, BOOSTED = 2_000, 5e8, 1_000
+
+#: Of tables with so many times more columns than rows, the best columns are a rival, so many.
+WIDE, BEST_COLUMNS = 2, 50
 
 #: Of the kernel of an SVM: gamma in units of 1 / (columns * variance).
 WIDTHS = (0.3, 1.0, 3.0)
@@ -143,8 +148,10 @@ def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, A
     Parameters
     ----------
     X : array-like, sparse matrix or frame of shape (n_samples, n_features)
-        Only its size, kind and scale matter: an SVM is for 2,000 rows at most, and gradient boosting for
-        columns times classes up to 1,000, and not for sparse matrices.
+        Only its size, kind and scale matter. An SVM is for 2,000 rows at most, with columns times
+        squared rows up to 5e8, and gradient boosting for columns times classes up to 1,000, and not for
+        sparse matrices. If columns are at least twice as many as rows, a linear model on the 50 columns
+        with the largest F statistics is a rival too.
     y : array-like of shape (n_samples,)
     classify : bool
         Whether y are labels.
@@ -175,7 +182,7 @@ def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, A
     if n_trees <= BOOSTED and not sparse:
         models["gradient boosting"] = trees("HistGradientBoosting")
     scaler = StandardScaler(with_mean=not sparse)
-    if n_rows <= TUNED_ROWS:
+    if n_rows <= TUNED_ROWS and n_rows**2 * n_features <= TUNED_WORK:
         kernel = Pipeline([("scale", scaler), ("svm", SVC() if classify else SVR())])
         grid = [{"svm__C": [1, 10, 100], "svm__gamma": [width / n_features for width in WIDTHS]}]
         if not sparse:  # pixels, for one, are better left as they are
@@ -185,6 +192,9 @@ def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, A
         models["SVM"] = GridSearchCV(kernel, grid, cv=3)
     linear = LogisticRegression(max_iter=1000) if classify else Ridge()
     models["logistic regression" if classify else "ridge"] = make_pipeline(scaler, linear)
+    if n_features >= WIDE * n_rows:
+        best = SelectKBest(f_classif if classify else f_regression, k=min(BEST_COLUMNS, n_features))
+        models[f"best {best.k} columns"] = make_pipeline(scaler, best, linear)
     if member is not None:
         models["member on columns"] = member
         for size in sorted({max(1, min(n_features // part, n_rows // 2, 50)) for part in (2, 5)}):
