@@ -119,6 +119,21 @@ def test_what_is_completed_in_the_time_is_used():
         ModularClassifierCV(time_budget=0).fit(X, y)
 
 
+def test_once_the_time_is_over_no_modules_are_made_for_further_folds(monkeypatch):
+    made, extractor = [], LinearModularAutoencoder
+
+    class Slow(extractor):
+        def with_params(self, **sizes):
+            made.append(sizes)
+            return extractor.with_params(self, **sizes)
+
+    for module in ("search", "tuning"):  # a clock on which modules take a second each, and all else nothing
+        monkeypatch.setattr(f"modae.ensembles.{module}.time", lambda: float(len(made)))
+    X, y = load_iris(return_X_y=True)
+    ModularClassifierCV(Slow(), cv=5, time_budget=0.5, random_state=0).fit(X, y)
+    assert 0 < len(made) == len({tuple(each.values()) for each in made})
+
+
 def test_sparse_rows_names_weights_and_groups():
     X, y = load_iris(return_X_y=True)
     options = {"cv": 3, "n_modules": 3, "random_state": 0}

@@ -112,10 +112,12 @@ class Trials:
             for candidate in candidates
             if place not in self.outcomes.setdefault(candidate, {})
         ]
+        ready: set[FoldKey] = set()
         for key in dict.fromkeys(key for _, key in tasks):
-            if key in self.data.known or not (self.is_late and self.data.known):
+            if not (self.is_late and (self.tried or ready)):
                 self.data.modules(key).solve([each.sizes for each, its in tasks if its == key])
-        tasks = [(candidate, key) for candidate, key in tasks if key in self.data.known]
+                ready.add(key)
+        tasks = [(candidate, key) for candidate, key in tasks if key in ready]
         self._find_gammas(tasks)
         work = [(key, self._trial(candidate, key)) for candidate, key in tasks]
         with warnings.catch_warnings():  # the chosen one will say so, when it is fitted to all rows
