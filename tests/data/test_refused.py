@@ -1,5 +1,7 @@
 """Values that would be read as other numbers than they mean are refused, by name and with a remedy."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -58,6 +60,27 @@ def test_masked_entries(model):
             model.fit(X, masked(targets))
     with pytest.raises(ValueError, match="sample_weight has masked entries"):
         model.fit(X, targets, sample_weight=masked(np.ones(30)))
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize(
+    ("town", "said"),
+    [
+        (["Ulm", "Bonn", "Ulm"], "could not convert string to float: 'Ulm', in column 'town': encode such"),
+        ([1.0, np.nan, 2.0], "Input X contains NaN, in column 'town': fill what is missing (SimpleImputer)"),
+        ([1.0, None, 2.0], "Input X contains NaN, in column 'town': fill what is missing (SimpleImputer)"),
+        ([1.0, np.inf, 2.0], "'float64'), in column 'town': correct such numbers"),
+    ],
+)
+def test_columns_of_frames_that_are_no_numbers_are_named(kind, town, said):
+    table = {"size": [1.0, 2.0, 3.0] * 2, "town": town * 2}
+    with pytest.raises(ValueError, match=re.escape(said)):
+        LinearModularAutoencoder(2, 1).fit(kind(table))
+    with pytest.raises(ValueError, match=re.escape("in columns 'age', 'town': ")):
+        ModularClassifier().fit(kind({"age": town * 2, **table}), [0, 1] * 3)
+    fitted = LinearModularAutoencoder(2, 1).fit(kind(table | {"town": [1.0, 5.0, 2.0] * 2}))
+    with pytest.raises(ValueError, match="in column 'town': "):
+        fitted.transform(kind(table))
 
 
 def test_lazy_frames():

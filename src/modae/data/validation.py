@@ -34,6 +34,14 @@ from modae.data.rows import (
     weights_of,
 )
 from modae.utils.arrays import FLOAT64, Array, Indices
+from modae.utils.text import listed
+
+#: What to do with what validation refuses in a column, by what it says.
+REMEDIES = {
+    "could not convert string": "encode such columns (OneHotEncoder, OrdinalEncoder), or leave them out",
+    "contains NaN": "fill what is missing (SimpleImputer), or leave such rows out",
+    "contains infinity": "correct such numbers, or leave such rows out",
+}
 
 
 class AcceptsRows:
@@ -77,9 +85,12 @@ def rows_of(X: Any, estimator: BaseEstimator, *, reset: bool = False, upcast: bo
     with np.errstate(over="ignore", invalid="ignore"):  # huge numbers, whose sum is no number
         dtypes = place.float_types(upcast)
         finite: Any = "allow-nan" if get_tags(estimator).input_tags.allow_nan else True
-        rows = validate_data(
-            estimator, X, reset=reset, dtype=dtypes, accept_sparse="csr", ensure_all_finite=finite
-        )
+        try:
+            rows = validate_data(
+                estimator, X, reset=reset, dtype=dtypes, accept_sparse="csr", ensure_all_finite=finite
+            )
+        except ValueError as error:
+            raise _with_columns(error, X) from None
     if reset:
         remember_place(estimator, place)
     if place is not HOST:
@@ -115,6 +126,22 @@ def _without_dates(X: Any) -> Any:
             f"X {dates}, not numbers: convert them, for example to days since a date, or leave them out."
         )
     return X
+
+
+def _with_columns(error: ValueError, X: Any) -> ValueError:
+    """What validation said of a frame, with the names of the columns and a remedy, if it is known."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    said = str(error).partition("\n")[0].rstrip(".")
+    remedy = next((remedy for words, remedy in REMEDIES.items() if words in said), None)
+    of_strings, is_odd, names = "string" in said, np.isnan if "NaN" in said else np.isinf, []
+    for name in [] if frame is X else frame.columns:
+        try:
+            odd = bool(is_odd(np.asarray(frame[name].to_numpy(), np.float64)).any()) and not of_strings
+        except (TypeError, ValueError):
+            odd = of_strings
+        names += [name] if odd else []
+    where = f"in column{'s' * (len(names) > 1)} {listed(names)}"
+    return ValueError(f"{said}, {where}: {remedy}.") if remedy and names else error
 
 
 def copy_columns(estimator: Any, like: Any) -> None:
