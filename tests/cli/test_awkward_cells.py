@@ -256,3 +256,7 @@ def test_what_cannot_be_said_of_a_table_is_refused(desk, call, typed, says):
 def test_columns_that_differ_by_capital_letters_are_asked_for(desk, call):
     flowers().rename(columns={"wide": "Wide "}).to_csv("t.csv", index=False)
     assert "did you mean 'Wide '?" in error_of(call("predict", "vote.modae", "t.csv", "-o", "out.csv"))
+    flowers().rename(columns={"wide": "Wide ", "high": "heigh"}).to_csv("t.csv", index=False)
+    said = error_of(call("predict", "vote.modae", "t.csv", "-o", "out.csv"))
+    assert said.startswith("modae: t.csv lacks 'wide', 'high', which vote.modae was fitted to;")
+    assert said.endswith("did you mean 'Wide ', 'heigh'? Rename them.")

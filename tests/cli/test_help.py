@@ -49,6 +49,18 @@ def test_help_names_the_commands_and_their_options():
     assert all(option in options for option in ("--full", "--out", "--source", "--jobs", "--fresh"))
 
 
+def test_what_an_option_lacks_is_proposed(call):
+    tune = ["tune", "good.csv", "-o", "m.modae"]
+    assert call(*tune).proposed == [*tune, "--target", "COLUMN"]
+    assert call("fit", "good.csv").proposed == ["fit", "good.csv", "-o", "NAME.modae"]
+    predict = ["predict", "m.modae", "a.csv"]
+    assert call(*predict).proposed == [*predict, "-o", "NAME.csv"]
+    assert call("export", "m.modae").proposed == ["export", "m.modae", "-o", "NAME.onnx"]
+    assert call("export").proposed == []
+    (line,) = [line for line in call("tune", "--help").out.splitlines() if " --target " in line]
+    assert line.endswith("[required]")
+
+
 def test_the_installed_command_is_the_same_as_the_function():
     script = Path(sys.executable).with_name("modae")
     answer = subprocess.run([script, "--help"], capture_output=True, text=True, timeout=120)

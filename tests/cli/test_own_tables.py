@@ -167,6 +167,37 @@ def test_strings_in_an_order_become_one_number_if_the_order_is_said(desk, call, 
     )
 
 
+def test_the_proposed_command_has_the_order_of_strings(desk, call):
+    answers = ["disagree", "neutral", "agree"]
+    table = flowers(60).assign(answer=answers * 20, town=["Ulm", "Bonn"] * 30)
+    table.to_csv("t.csv", index=False)
+    fit = ["fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check"]
+    assert call(*fit).proposed == [*fit, "--encode", "--order", ",".join(answers)]
+    # An order that was typed is kept.
+    other = ",".join(answers[::-1])
+    assert call(*call(*fit, "--scale", "none", "--order", other).proposed).code == 0
+    steps = modae.load("m.modae")[:-1]
+    rows = steps.transform(table.drop(columns="kind")[:3])
+    assert rows[:, [*steps.get_feature_names_out()].index("answer")].tolist() == [2.0, 1.0, 0.0]
+
+
+def test_days_of_dates_are_no_id(desk, call):
+    table = flowers(60).assign(when=pd.date_range("2025-01-01", periods=60).strftime("%Y-%m-%d"))
+    table.to_csv("t.csv", index=False)
+    fit = ("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check", "--dates", "--json")
+    notes = json.loads(call(*fit).out)["notes"]
+    assert not any("when_days" in note for note in notes)
+    assert any("'when_year'" in note for note in notes)
+
+
+def test_a_large_file_says_what_makes_it_smaller(desk, call, monkeypatch):
+    fit = ("fit", "good.csv", "--target", "kind", "-o", "m.modae", "--no-check")
+    assert "is large" not in call(*fit).out
+    monkeypatch.setattr("modae.cli.fitting.LARGE", 1_000)
+    said = " ".join(call(*fit).out.split())
+    assert "m.modae is large: each module has numbers for each of the 6 columns. Fewer --modules" in said
+
+
 def test_an_order_with_gaps_is_filled_and_goes_with_tune(desk, call):
     table = flowers(60).assign(size=[["S", "M", "L", None][i % 4] for i in range(60)])
     table.to_csv("t.csv", index=False)

@@ -45,6 +45,22 @@ def test_a_table_without_the_target_gives_a_page_without_errors(desk, call):
     flowers().drop(columns="kind").to_csv("new.csv", index=False)
     assert call("report", "vote.modae", "new.csv", "-o", "page.html").code == 0
     assert "errors" not in names_of(facts_of(desk / "page.html"))
+    flowers().rename(columns={"kind": "species"}).to_csv("new.csv", index=False)
+    said = " ".join(call("report", "vote.modae", "new.csv", "-o", "page.html").out.split())
+    assert "new.csv has no column 'kind', so nothing is said of errors" in said
+    answer = call("report", "vote.modae", "new.csv", "-o", "page.html", "--target", "species")
+    assert answer.code == 0, answer.err
+    assert "errors" in names_of(facts_of(desk / "page.html"))
+    assert "Fitting again to parts of the rows, at every diversity ..." in answer.err
+
+
+def test_one_learner_has_no_diversities(desk, call):
+    tune = ("tune", "good.csv", "--target", "kind", "-o", "new.modae", "--time-budget", "1e-9")
+    assert call(*tune).code == 0  # the first candidate is on all columns
+    answer = call("report", "new.modae", "good.csv", "-o", "page.html")
+    assert answer.code == 0, answer.err
+    assert "Fitting again to parts of the rows ..." in answer.err
+    assert "diversity" not in answer.err
 
 
 def test_modules_alone_take_a_target_for_the_densities(desk, call):
@@ -97,6 +113,10 @@ def test_title_rows_and_seed_are_taken(desk, call):
         ("report vote.modae good.csv --seed -1", ("--seed -1", "between 0 and")),
         ("report vote.modae good.csv --rows 3", ("--rows 3", "ten")),
         ("report vote.modae good.csv --target nothing", ("--target nothing", "no such column")),
+        (
+            "report vote.modae good.csv --target wide",
+            ("vote.modae predicts 'kind', which good.csv has: leave --target out.",),
+        ),
         ("report vote.modae few.npy", ("few.npy", "4 columns", "6")),
         ("report cut.modae good.csv", ("cut.modae",)),
     ],

@@ -127,7 +127,7 @@ def test_once_the_time_is_over_no_modules_are_made_for_further_folds(monkeypatch
             made.append(sizes)
             return extractor.with_params(self, **sizes)
 
-    for module in ("search", "tuning"):  # a clock on which modules take a second each, and all else nothing
+    for module in ("search", "tuning"):  # a clock on which modules take a second, and all else nothing
         monkeypatch.setattr(f"modae.ensembles.{module}.time", lambda: float(len(made)))
     X, y = load_iris(return_X_y=True)
     ModularClassifierCV(Slow(), cv=5, time_budget=0.5, random_state=0).fit(X, y)

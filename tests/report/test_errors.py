@@ -148,6 +148,22 @@ def test_other_methods_are_judged_on_the_same_folds(task, wine, wine_model, sect
         assert ours == pytest.approx(errors[place], abs=1e-4)
 
 
+def test_members_on_pcas_have_the_same_sizes_in_both_charts(wine, wine_model, section_of, monkeypatch):
+    whole = errors_module.rivals
+
+    def on_pcas(*data, **options):
+        return {name: model for name, model in whole(*data, **options).items() if "PCA" in name}
+
+    monkeypatch.setattr(errors_module, "rivals", on_pcas)
+    facts = report.build(wine_model, *wine, diversities=[0.0]).facts
+    (chart,) = section_of(facts, "rivals")["charts"]
+    levels = {each["name"]: each["value"] for each in section_of(facts, "errors")["charts"][0]["levels"]}
+    named = {name for name in levels if "PCA" in name}
+    assert named == {name for name in chart["names"] if "PCA" in name}
+    for name in named:
+        assert chart["values"][0][chart["names"].index(name)] == pytest.approx(levels[name], abs=1e-5)
+
+
 def test_the_same_member_on_all_columns_is_a_rival_too(wine, wine_model, section_of, monkeypatch):
     kept, as_good = "member on columns", "member on PCA(13)"  # of 13 columns
     whole = errors_module.rivals

@@ -75,13 +75,14 @@ def _command(
     command: str = "",
     text: str | None = None,
     shared: tuple[str, ...] = tuple(SHARED),
+    needed: str = "",
     **fixed: Any,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A command with the parameters of a function as its options, and those that commands share.
 
     ``work``, "module.function", is imported when it is needed and called with all that was typed, by
     name; what it returns is the exit code. ``fixed`` are parameters that cannot be typed, and have
-    these values.
+    these values; one that is ``needed`` must be typed.
     """
 
     def register(listed: Callable[..., None]) -> Callable[..., None]:
@@ -107,6 +108,8 @@ def _command(
         more = (READING if "data" in parameters else {}) | {each: SHARED[each] for each in shared}
         for each, (kind, option) in more.items():
             parameters[each] = Parameter(each, Parameter.KEYWORD_ONLY, default=option, annotation=kind)
+        if needed:
+            parameters[needed] = parameters[needed].replace(default=...)
         as_typed = signature(run).replace(parameters=list(parameters.values()))
         run.__signature__ = as_typed  # type: ignore[attr-defined]
         app.command(name, help=text or listed.__doc__)(run)
@@ -140,6 +143,7 @@ def modae(
     "fitting.fit_command",
     "tune",
     "Fit what predicts best of many candidates.",
+    needed="target",
     tune=True,
     diversity=None,
     no_check=False,
@@ -147,7 +151,7 @@ def modae(
 @_command("fitting.fit_command", tune=False, time_budget=None)
 def fit(
     data: Data,
-    out: str = Option(..., "--out", "-o", metavar="MODEL", help="Where to save the model: NAME.modae."),
+    out: str = Option(..., "--out", "-o", metavar="NAME.modae", help="Where to save the model."),
     target: Target = None,
     modules: int | None = Option(None, metavar="M", help="How many modules; 30 if not given."),
     components: str | None = Option(None, metavar="H", help="Components of each; to tune, as 2,4,8."),
@@ -184,7 +188,7 @@ def apply(
     model: Model,
     data: Data,
     out: str = Option(
-        ..., "--out", "-o", metavar="TABLE", help="Where to write: .csv, .parquet, .npy, - for stdout."
+        ..., "--out", "-o", metavar="NAME.csv", help="Where to write: or .parquet, .npy, - for stdout."
     ),
     keep: list[str] = Option([], metavar="COLUMN", help="Pass a column through; can be repeated."),
     coverage: float | None = Option(None, metavar="SHARE", help="Sets, or intervals, right this often."),
@@ -201,7 +205,10 @@ def info(model: Model) -> None:
 
 
 @_command("models.export_command")
-def export(model: Model, out: str = Option(..., "--out", "-o", metavar="ONNX", help="A file.")) -> None:
+def export(
+    model: Model,
+    out: str = Option(..., "--out", "-o", metavar="NAME.onnx", help="Where to write."),
+) -> None:
     """Write a model as ONNX, which runs without Python."""
 
 
@@ -209,7 +216,7 @@ def export(model: Model, out: str = Option(..., "--out", "-o", metavar="ONNX", h
 def report(
     model: Model,
     data: Data,
-    out: str = Option("report.html", "--out", "-o", metavar="PAGE", help="Where to write: NAME.html."),
+    out: str = Option("report.html", "--out", "-o", metavar="NAME.html", help="Where to write."),
     target: Target = None,
     title: str | None = Option(None, help="Heading of the page."),
     image: str = Option("auto", metavar="HxW", help="Size of the image that a row is; auto or none."),

@@ -264,7 +264,9 @@ def _oddity(table: Source, name: str) -> Oddity:
         found.kind = "other"
     unique = len(set(values)) > len(cells) / 2 >= MANY_ROWS / 2
     if found.kind == "words":
-        found.options = {"drop": [name]} if unique else {"encode": True}
+        order = in_order({*values} & {*rows})
+        encode: dict[str, Any] = {"encode": True} | ({"order": [",".join(order)]} if order else {})
+        found.options = {"drop": [name]} if unique else encode
     if len(cells) < len(rows) and "drop" not in found.options:
         found.options["impute"] = True
     found.text = "dates" if "date" in found.kind else KINDS[kind]
@@ -314,7 +316,7 @@ def _remedies(
             options[option] = [*dict.fromkeys([*known, *value])] if isinstance(value, list) else value
     if "missing" in options:
         options["impute"] = True
-    skipped = () if fits else ("encode", "drop", "impute")
+    skipped = () if fits else ("encode", "order", "drop", "impute")
     return ways, {name: value for name, value in options.items() if name not in skipped}
 
 
@@ -340,7 +342,9 @@ def remarks_on(
     kinds, notes = defaultdict(list), []
     numbers = [name for name in getattr(rows, "columns", ()) if name not in categories]
     for name in numbers:
-        kinds[kind_of(rows[name].to_numpy())].append(name)
+        kind = kind_of(rows[name].to_numpy())
+        is_date = f"{name.removesuffix('_days')}_weekday" in rows  # what --dates made, no id
+        kinds["" if kind == "id" and is_date else kind].append(name)
     whole = [name for name in numbers if is_whole(rows[name].to_numpy())]
     if table.kind == "CSV" and whole:
         text = first_rows(table, whole, as_strings=True)[:100]

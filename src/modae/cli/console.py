@@ -300,6 +300,8 @@ def run(app: Any, arguments: list[str] | None = None) -> int:
         if not hasattr(error, "format_message"):
             raise
         path = kind.ctx.command_path if getattr(error, "ctx", None) is not None else "modae"
-        text = one_line(kind.format_message()).rstrip(".")
-        _tell(MISTAKE, f"{text}; see '{path} --help'.", as_json)
+        text, add = one_line(kind.format_message()).rstrip("."), []
+        if type(error).__name__ == "MissingParameter" and kind.param.opts[-1][0] == "-":
+            add = [[kind.param.opts[-1], kind.param.metavar]]
+        _tell(MISTAKE, f"{text}; see '{path} --help'.", as_json, _again(add))
         return MISTAKE

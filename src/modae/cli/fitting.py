@@ -49,6 +49,9 @@ TUNED_ROWS = 20_000
 
 MOST_FOLDS = 5
 
+#: Bytes from which on a model file is large.
+LARGE = 50_000_000
+
 #: Rows from which numbers are predicted: the neighbours that a member takes the mean of.
 FEWEST_ROWS = 5
 
@@ -108,7 +111,6 @@ def check_options(options: Any) -> list[int]:
     many = len(sizes) > 1 and not options.tune
     refuse_if(many, f"--components {typed}: several sizes are for modae tune, which chooses from them.")
     if options.target is None:
-        refuse_if(options.tune, "tune needs --target: it finds what predicts that column best.")
         for option, usual in (("task", "auto"), ("estimator", None), ("calibrate", None)):
             given = getattr(options, option) != usual
             refuse_if(given, f"--{option} is for predictions: name the column with --target.")
@@ -203,6 +205,9 @@ def say_saved(told: dict[str, Any], model: Any, found: TrainingData, options: An
     rows = "; it holds rows of the training data" if told["holds_rows"] else ""
     facts = {"model": options.out, "bytes": told["bytes"], "holds_rows": told["holds_rows"]}
     talk.say("saved", f"{options.out} ({size(told['bytes'])}){rows}.", **facts)
+    if told["bytes"] > LARGE and "modules" in told["summary"]["model"]:
+        each = f"each module has numbers for each of the {found.width:,} columns"
+        talk.note(f"{options.out} is large: {each}. Fewer --modules or --components make it smaller.")
     out, data = quote(options.out), quote(options.data)
     if not isinstance(getattr(model, "extractor_", None), AllColumns):
         talk.next(f"modae transform {out} NEW.csv -o features.parquet")

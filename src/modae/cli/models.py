@@ -93,10 +93,11 @@ class ModelFile:
             return ColumnSelection(target=target), [in_order] if self.names else []
         missing = [name for name in names if name not in table.kinds]
         lacks = f"{table.origin} lacks {listed(missing)}, which {self.path} was fitted to"
-        near = {name: nearest(name, table.kinds) for name in missing}
-        meant = ", ".join(f"did you mean {each!r}?" for each in near.values() if each)
-        refuse_if(missing, f"{lacks}; {meant} Rename it." if meant else f"{lacks}: add or rename it.")
         own, known = set(names), {*names, *others}
+        free = [name for name in table.kinds if name not in own]
+        near = [*dict.fromkeys(filter(None, (nearest(name, free) for name in missing[:5])))]
+        meant = f"did you mean {listed(near)}? Rename {'it' if len(near) == 1 else 'them'}."
+        refuse_if(missing, f"{lacks}; {meant}" if near else f"{lacks}: add or rename what is missing.")
         ignored = [name for name in table.kinds if name not in known]
         if ignored:
             notes.append(f"Not used: {listed(ignored)}.")
@@ -191,9 +192,16 @@ def report_command(options: Any, talk: Talk) -> None:
     shape = image_shape(options.image, int(model.parts.extractor.n_features_in_))
     table = open_table(options.data, reading_of(options, model.reading), model.names or ())
     target = options.target
-    if target is None and model.target in {*table.kinds, *table.labels}:
+    there = {*table.kinds, *table.labels}
+    other = model.target in there and target in there - {model.target}
+    own = f"{model.path} predicts {model.target!r}, which {table.origin} has"
+    refuse_if(other, f"--target {target}: {own}: leave --target out.")
+    if target is None and model.target in there:
         target = model.target
     columns, notes = model.columns_in(table, target=target, hint="; --target says which is the target")
+    if model.target is not None and target is None:
+        none = f"{table.origin} has no column {model.target!r}, so nothing is said of errors"
+        notes.append(f"{none}: if it has another name there, use --target.")
     with talk.stage(f"Reading {table.origin}") as advance:
         remedy = "fill it, or fit the model again with --impute"
         look = None if model.seen is None else model.seen.look_for
@@ -207,7 +215,8 @@ def report_command(options: Any, talk: Talk) -> None:
         X, y = take_rows(X, np.flatnonzero(known)), as_labels(y[known])
         y = (y.astype(str) if model.has_string_classes else y) if len(y) else None
     doing = "Measuring" if y is None else "Fitting again to parts of the rows"
-    with talk.stage(f"{doing}, at every diversity"):
+    has_path = hasattr(model.parts.extractor, "path")
+    with talk.stage(f"{doing}, at every diversity" if has_path else doing):
         page = build(
             model.estimator,
             X,

@@ -261,7 +261,7 @@ def set_orders(found: TrainingData, typed: list[str]) -> None:
         near = [name for name, others in rest.items() if len(others) < len(found.categories[name])]
         has = "".join(f": {name!r} has {listed(rest[name])} too" for name in near[:1])
         refuse_if(not columns, f"--order {text}: no column of strings has these only{has}.")
-        found.orders |= dict.fromkeys(columns, order)
+        found.orders = dict.fromkeys(columns, order) | found.orders  # the one that was typed first
 
 
 def set_target(found: TrainingData, name: str, task: str) -> None:

@@ -23,8 +23,8 @@ from modae.ensembles.leaderboard import Leaderboard
 from modae.ensembles.search import error_of, paired_difference
 from modae.utils.parallel import run_parallel
 
-#: Rows, and squared rows times columns, up to which an SVM is tuned, and columns times classes up to which
-#: trees are boosted: a few seconds for each fit.
+#: Rows, and squared rows times columns, up to which an SVM is tuned, and columns times classes up to
+#: which trees are boosted: a few seconds for each fit.
 TUNED_ROWS, TUNED_WORK, BOOSTED = 2_000, 5e8, 1_000
 
 #: Of tables with so many times more columns than rows, the best columns are a rival, so many.

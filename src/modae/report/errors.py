@@ -36,7 +36,7 @@ MOST_CLASSES = 20
 
 MOST_POINTS = 400
 
-BAGGING = "Bagging Autoencoders"
+BAGGING, ON_PCA = "Bagging Autoencoders", "member on PCA"
 
 #: The model among others.
 THIS, LIKE_THIS = "this model", "models like this one"
@@ -198,7 +198,7 @@ def _baselines(subject: Subject, ensemble: Any, n_fitted: int) -> dict[str, Any]
     most = min(n_fitted - 1, subject.rows.shape[1] - issparse(subject.rows))
     member = clone(subject.parts.ensemble.estimators_[0])
     models: dict[str, Any] = {
-        f"member on PCA({size})": make_pipeline(PCA(size, random_state=0), member)
+        f"{ON_PCA}({size})": make_pipeline(PCA(size, random_state=0), member)
         for size in sorted({max(1, min(size, most)) for size in (width, width * n_modules)})
     }
     if n_modules > 1 and not isinstance(subject.parts.extractor, BaggingAutoencoder):
@@ -252,9 +252,15 @@ def rivals_section(
     own = LIKE_THIS if is_new else THIS
     models = {own: make_pipeline(front, ensemble.set_params(extractor=extractor))}
     member = None if subject.is_one_learner else clone(subject.parts.ensemble.estimators_[0])
-    for name, model in rivals(subject.rows, subject.labels, classify=classify, member=member).items():
-        models[name] = make_pipeline(clone(front), model)
     folds = _folds(subject.labels, classify, seed)
+    others = rivals(subject.rows, subject.labels, classify=classify, member=member)
+    sizes = {name for name in others if name.startswith(ON_PCA)}
+    if sizes:  # instead of them those that are drawn beside the errors
+        known = _baselines(subject, ensemble, n_fitted=min(len(train) for train, _ in folds))
+        others |= {name: model for name, model in known.items() if name.startswith(ON_PCA)}
+        others = {name: others[name] for name in others if name in known or name not in sizes}
+    for name, model in others.items():
+        models[name] = make_pipeline(clone(front), model)
     with catch_warnings(action="ignore"):  # rare classes in the folds of a search, and the like
         table = compare(models, subject.raw, subject.labels, cv=folds, n_jobs=n_jobs)
     names, verdict = list(table["name"]), table.verdict(own)
