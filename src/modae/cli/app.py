@@ -188,7 +188,7 @@ def apply(
     model: Model,
     data: Data,
     out: str = Option(
-        ..., "--out", "-o", metavar="NAME.csv", help="Where to write: or .parquet, .npy, - for stdout."
+        ..., "--out", "-o", metavar="NAME.csv", help="Where to write; also .parquet, .npy, - for stdout."
     ),
     keep: list[str] = Option([], metavar="COLUMN", help="Pass a column through; can be repeated."),
     coverage: float | None = Option(None, metavar="SHARE", help="Sets, or intervals, right this often."),

@@ -172,7 +172,7 @@ def say_table(summary: dict[str, Any], talk: Talk) -> None:
     n_features, names = summary.get("n_features"), summary.get("feature_names")
     shown = "without names" if names is None else listed(names)
     fitted = f", fitted to {counted(notes['rows'], 'row')}" if "rows" in notes else ""
-    talk.say("columns", f"{n_features}: {shown}{fitted}.", columns=n_features, names=names)
+    talk.say("columns", f"{n_features:,}: {shown}{fitted}.", columns=n_features, names=names)
     if not summary.get("predicts"):
         talk.say("target", "none: it gives features only.", target=None)
         return

@@ -100,7 +100,7 @@ def listed(names: Iterable[object], most: int = 5) -> str:
     """
     quoted = [repr(str(name)) for name in names]
     rest = len(quoted) - most
-    return ", ".join(quoted[:most]) + (f" and {rest} more" if rest > 0 else "")
+    return ", ".join(quoted[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def shortened(text: str, most: int = 40) -> str:
