@@ -23,9 +23,9 @@ from modae.ensembles.leaderboard import Leaderboard
 from modae.ensembles.search import error_of, paired_difference
 from modae.utils.parallel import run_parallel
 
-#: Rows, and squared rows times columns, up to which an SVM is tuned, and columns times classes up to
-#: which trees are boosted: a few seconds for each fit.
-TUNED_ROWS, TUNED_WORK, BOOSTED = 2_000, 5e8, 1_000
+#: Rows, and rows times columns, up to which an SVM is tuned, and columns times classes up to which trees
+#: are boosted: minutes.
+TUNED_ROWS, TUNED_NUMBERS, BOOSTED = 2_000, 2_000_000, 1_000
 
 #: Of tables with so many times more columns than rows, the best columns are a rival, so many.
 WIDE, BEST_COLUMNS = 2, 50
@@ -148,10 +148,10 @@ def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, A
     Parameters
     ----------
     X : array-like, sparse matrix or frame of shape (n_samples, n_features)
-        Only its size, kind and scale matter. An SVM is for 2,000 rows at most, with columns times
-        squared rows up to 5e8, and gradient boosting for columns times classes up to 1,000, and not for
-        sparse matrices. If columns are at least twice as many as rows, a linear model on the 50 columns
-        with the largest F statistics is a rival too.
+        Only its size, kind and scale matter. An SVM is for 2,000 rows and 2 million numbers at most, and
+        gradient boosting for columns times classes up to 1,000, and not for sparse matrices. If columns
+        are at least twice as many as rows, a linear model on the 50 columns with the largest F
+        statistics is a rival too.
     y : array-like of shape (n_samples,)
     classify : bool
         Whether y are labels.
@@ -182,7 +182,7 @@ def rivals(X: Any, y: Any, *, classify: bool, member: Any = None) -> dict[str, A
     if n_trees <= BOOSTED and not sparse:
         models["gradient boosting"] = trees("HistGradientBoosting")
     scaler = StandardScaler(with_mean=not sparse)
-    if n_rows <= TUNED_ROWS and n_rows**2 * n_features <= TUNED_WORK:
+    if n_rows <= TUNED_ROWS and n_rows * n_features <= TUNED_NUMBERS:
         kernel = Pipeline([("scale", scaler), ("svm", SVC() if classify else SVR())])
         grid = [{"svm__C": [1, 10, 100], "svm__gamma": [width / n_features for width in WIDTHS]}]
         if not sparse:  # pixels, for one, are better left as they are
