@@ -113,6 +113,14 @@ def test_arrays_of_every_kind(dtype, shape):
         np.testing.assert_array_equal(found, values, strict=True)
 
 
+@pytest.mark.parametrize("dtype", ["U3", "O", "M8[D]", "m8[s]"])
+@pytest.mark.parametrize("shape", [(0,), (2, 0)])
+def test_arrays_of_text_and_dates_may_be_empty(dtype, shape):
+    found = parts.copy_of(modae.ModularClassifierCV(n_modules=np.zeros(shape, dtype=dtype))).n_modules
+    assert found.dtype == np.dtype(dtype)
+    assert found.shape == shape
+
+
 def test_arrays_are_written_as_safetensors_reads_them():
     kinds = ["?", "i2", "f8", "u1", "f4", "i8"]
     arrays = {f"{place}": np.ones((3, place), dtype=kind) for place, kind in enumerate(kinds)}

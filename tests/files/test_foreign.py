@@ -115,6 +115,13 @@ def test_sparse_support_vectors_come_back(rows):
     assert_equal_answers(model, again, rows(np.maximum(X, 0.0)))
 
 
+def test_a_parameter_may_have_the_name_of_what_skops_calls_a_file():
+    around = make_pipeline(StandardScaler().fit(X), FunctionTransformer(kw_args={"file": "1.npy"}))
+    again = copy_of(around)
+    np.testing.assert_array_equal(again[0].mean_, around[0].mean_)
+    assert again[1].kw_args == {"file": "1.npy"}
+
+
 def test_search_trees_are_built_again_and_not_stored():
     rows = np.random.default_rng(0).normal(size=(2000, 3))
     model = NearestNeighbors(algorithm="kd_tree", leaf_size=1).fit(rows)
