@@ -54,6 +54,17 @@ def test_columns_of_wine_are_standardised(wine):
     assert search.best_params_["scale"]
 
 
+def test_kernels_are_tried_at_multiples_of_the_usual_width(wine):
+    X, _, search = wine
+    on_columns = [
+        each
+        for each in search.cv_results_["params"]
+        if each["family"] == "svm" and each.get("scale") and "n_modules" not in each
+    ]
+    gammas = sorted({each["gamma"] * X.shape[1] for each in on_columns})  # the variance is 1
+    np.testing.assert_allclose(gammas, [0.1, 0.3, 1.0, 3.0])
+
+
 def test_the_leaderboard_has_modules_and_plain_learners_of_each_family(wine):
     _, _, search = wine
     board = search.leaderboard_
