@@ -13,7 +13,6 @@ from sklearn.preprocessing import StandardScaler
 from modae.cli.console import UserError
 from modae.cli.predicting import right_labels
 from modae.cli.training_data import Sample, TrainingData, as_labels, scale_ratio, set_target
-from modae.ensembles.votes import stratified
 from modae.sources.opening import source_of
 from modae.sources.source import ColumnSelection
 
@@ -67,18 +66,6 @@ def test_a_sample_of_a_periodic_table_has_every_kind_of_row(period):
     counts = np.bincount(sample.rows[:, 0].astype(int), minlength=period)
     expected = len(sample.rows) / period
     assert np.abs(counts - expected).max() < 5 * np.sqrt(expected)
-
-
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=300), st.integers(25, 60), st.integers(0, 9))
-def test_a_stratified_choice_keeps_the_shares_of_the_classes(labels, most, seed):
-    labels = np.array(labels)
-    some = stratified(labels, most, seed)
-    assert len(some) == min(most, len(labels))
-    assert (np.diff(some) > 0).all()
-    for label, count in zip(*np.unique(labels, return_counts=True), strict=True):
-        got = np.sum(labels[some] == label)
-        assert got >= min(count, 5)
-        assert got <= max(5, count * most / len(labels) + 1)
 
 
 def test_scales_are_those_of_the_values_that_are_there():

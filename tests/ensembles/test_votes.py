@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from ensembles.parts import ColumnModules, OpenVoter, Voter
 from modae import ModularClassifier
 from modae.ensembles import votes as votes_module
-from modae.ensembles.votes import decide, row_disagreement, vote_shares
+from modae.ensembles.votes import decide, row_disagreement, stratified, vote_shares
 from strategies import open_votes, vote_tables
 
 LABELS = np.array(["ant", "bee", "cat", "dog", "elk"])
@@ -189,3 +189,17 @@ def test_hard_voting_needs_no_probabilities_and_soft_voting_is_their_mean():
     )
     np.testing.assert_allclose(soft.predict_proba(X), mean, atol=1e-14)
     np.testing.assert_array_equal(soft.predict(X), mean.argmax(axis=1))
+
+
+@given(st.lists(st.integers(1, 200), min_size=1, max_size=5), st.integers(25, 400), st.integers(0, 9))
+def test_a_stratified_choice_keeps_the_shares_of_the_classes(counts, most, seed):
+    labels = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
+    some = stratified(labels, most, seed)
+    assert len(some) == min(most, len(labels))
+    assert (np.diff(some) > 0).all()
+    got = np.bincount(labels[some], minlength=len(counts))
+    assert (got >= np.minimum(counts, 5)).all()
+    # But for the first five, a class has the same share as others, rounded up or down.
+    lowest = [(mine - 1) / count for mine, count in zip(got, counts, strict=True) if mine > 5]
+    highest = [(mine + 1) / count for mine, count in zip(got, counts, strict=True) if mine < count]
+    assert max(lowest, default=0.0) <= min(highest, default=1.0)
