@@ -519,8 +519,9 @@ def test_describe_has_a_summary(tmp_path):
         "classes": ["0", "1", "2"],
         "notes": {"target": "kind", "rows": 48, "score": 0.5},
     }
-    modae.save(parts.extractor(), path)
-    assert modae.describe(path)["summary"]["fitted"] is False
+    for unfitted in (make_pipeline(StandardScaler(), LogisticRegression()), parts.extractor()):
+        modae.save(unfitted, path)
+        assert modae.describe(path)["summary"]["fitted"] is False
     assert modae.describe(path)["summary"]["model"] == {}
 
 
