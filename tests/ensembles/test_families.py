@@ -65,6 +65,21 @@ def test_kernels_are_tried_at_multiples_of_the_usual_width(wine):
     np.testing.assert_allclose(gammas, [0.1, 0.3, 1.0, 3.0])
 
 
+def test_widths_and_diversities_that_are_tried_by_default(wine):
+    _, _, search = wine
+    tried = {name: set() for name in FAMILIES}
+    for each in search.cv_results_["params"]:
+        if "n_modules" in each:
+            tried[each["family"]].add((each["n_components"], each["diversity"]))
+    expected = {  # of 13 columns; linear models are tried on these alone
+        "neighbors": {(width, diversity) for width in (3, 5, 9) for diversity in (0.5, 0.8, 0.95, 1.0)},
+        "svm": {(width, diversity) for width in (5, 9) for diversity in (0.8, 1.0)},
+        "trees": {(9, 0.8), (9, 1.0)},
+        "linear": set(),
+    }
+    assert tried == expected
+
+
 def test_the_leaderboard_has_modules_and_plain_learners_of_each_family(wine):
     _, _, search = wine
     board = search.leaderboard_

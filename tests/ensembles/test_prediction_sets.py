@@ -118,8 +118,15 @@ def test_what_was_held_out_is_told():
     model = fitted(np.random.default_rng(5))
     assert str(model.held_out_).startswith("150 rows held out: ")
     assert "at 90 % coverage" in model._repr_html_()
-    few = HeldOut(np.zeros(3), np.zeros(3, dtype=int), np.zeros(3), np.array([True, False, False]))
-    assert str(few) == "3 rows held out: 33.3% wrong"
+    for count, also in {
+        3: "",
+        8: "",
+        9: ", 11.1% at 90 % coverage",
+        19: ", 0.0% at 90 % coverage",
+    }.items():
+        doubts = np.arange(count) / count  # the last row is the only one that is wrong
+        some = HeldOut(np.zeros(count), np.zeros(count, dtype=int), doubts, doubts == doubts[-1])
+        assert str(some) == f"{count} rows held out: {100 / count:.1f}% wrong{also}"
 
 
 def test_files_keep_it(tmp_path):
