@@ -41,7 +41,7 @@ KEPT = Path(__file__).with_name("mutation_kept.txt").read_text("utf-8").splitlin
 
 LIMIT = 0.90
 EACH = 25
-"""So many mutants of each part: half an hour for all."""
+"""So many mutants of each part: half an hour for all, even where other programs run."""
 
 BUSY, IDLE = 3, 3600
 """A mutant hangs if it computes so many times longer than the tests do without a change, or waits for so

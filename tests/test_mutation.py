@@ -1,6 +1,7 @@
 """The program that makes mistakes on purpose makes them, and its list of harmless ones is up to date."""
 
 import ast
+from collections import Counter
 
 import pytest
 from benchmarks.mutation import (
@@ -12,6 +13,8 @@ from benchmarks.mutation import (
     mutants_of,
     mutated,
     places,
+    report,
+    run_tests,
     sample_of,
     stages_of,
 )
@@ -73,3 +76,24 @@ def test_the_tests_of_a_part_are_there_and_those_of_the_same_name_come_first(par
         assert stage
         assert all((ROOT / file).is_file() for file in stage)
     assert stages_of("core", "cuts")[0] == [str(ROOT / "tests/core/test_cuts.py")]
+
+
+def test_figures_are_told_for_each_part_and_for_all(capsys):
+    ends = {"votes": Counter(killed=8, kept=2), "files": Counter(killed=1, SURVIVED=1)}
+    assert report(ends) == 0.9
+    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
+    assert rows[0] == ["Part", "places", "sampled", "killed", "survived", "change nothing"]
+    assert [row[0] for row in rows[2:]] == ["votes", "files", "all"]
+    assert [row[2:] for row in rows[2:]] == [
+        ["10", "8", "0", "2"], ["2", "1", "1", "0"], ["12", "9", "1", "2"],
+    ]  # fmt: skip
+    assert rows[2][1] == f"{len(mutants_of('votes')):,}"
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_ends_even_if_pytest_raises(monkeypatch, tmp_path):
+    def raises(*args):
+        raise pytest.PytestUnraisableExceptionWarning
+
+    monkeypatch.setattr(pytest, "main", raises)
+    assert run_tests(tmp_path / "modae", [], 60) == 1
