@@ -310,17 +310,17 @@ def tuned(found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> An
         n_jobs=options.jobs,
         random_state=options.seed,
     )
-    n_folds, n_rows = splits.get_n_splits(), X.shape[0]
-    with talk.watch(f"Trying candidates on {n_folds} folds", search):
+    n_rows = X.shape[0]
+    with talk.watch(f"Trying candidates on {splits.get_n_splits()} folds", search):
         search.fit(X, y)
-    best = search.best_estimator_
+    best, n_folds = search.best_estimator_, search.cv_results_["n_folds"]  # fewer when time is over
     scaled = isinstance(best, Pipeline)
     some = "" if n_rows == found.n_rows else f", on {n_rows:,} of the {found.n_rows:,} rows"
     n_tried = counted(len(search.cv_results_["params"]), "candidate")
-    few = ", the poor ones on fewer" if len(np.unique(search.cv_results_["n_folds"])) > 1 else ""
+    few = ", the poor ones on fewer" if len(np.unique(n_folds)) > 1 else ""
     few += f", begun within {options.time_budget:g} s" if options.time_budget else ""
     shown = "the best of each kind, and what it is behind the first on the folds of both"
-    talk.say("tried", f"{n_tried} on {n_folds} folds{few}{some}; {shown}:", tuned_rows=n_rows)
+    talk.say("tried", f"{n_tried} on {counted(n_folds.max(), 'fold')}{few}{some}; {shown}:", tuned_rows=n_rows)
     talk.table(search.leaderboard_, "leaderboard")
     talk.say("chosen", search.summary().removeprefix("Chosen: "), chosen=search.best_params_)
     beside_others(best, X, y, splits, found, options, talk)

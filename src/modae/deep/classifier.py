@@ -117,11 +117,11 @@ class ModularNetworkClassifier(ClassifierMixin, SupervisedModules):
     Examples
     --------
     >>> from modae.deep import ModularNetworkClassifier
-    >>> from sklearn.datasets import load_digits
-    >>> X, y = load_digits(return_X_y=True)
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = ModularNetworkClassifier(random_state=0).fit(X[::2], y[::2])
     >>> model.predict_proba(X).shape, model.predict_members(X).shape
-    ((1797, 10), (16, 1797))
+    ((569, 2), (16, 569))
     >>> model.score(X[1::2], y[1::2]) > 0.9
     True
     """

@@ -22,9 +22,9 @@ class Leaderboard(dict[str, np.ndarray]):
     """Models on the same folds, the best first: one array for each column, and a plain text form.
 
     ``name``; ``score`` and ``error`` (the share of wrong labels, or 1 - R^2) with its standard error
-    ``se`` over the folds; ``difference`` to the error of the best and ``se_difference``, of paired rows;
-    ``fit_time`` and ``predict_time`` in seconds on one fold; ``size``, the features that all see. The
-    text shows errors in percent, or R^2.
+    ``se`` over the folds, NaN for one fold; ``difference`` to the error of the best and
+    ``se_difference``, of paired rows; ``fit_time`` and ``predict_time`` in seconds on one fold; ``size``,
+    the features that all see. The text shows errors in percent, or R^2.
 
     Examples
     --------
@@ -58,6 +58,7 @@ class Leaderboard(dict[str, np.ndarray]):
         named = {"fit_time": "mean_fit_time", "predict_time": "mean_score_time"}
         named |= {"score": "mean_test_score", "error": "mean_ensemble_error", "se": "se_ensemble_error"}
         taken = {name: results[named.get(name, name)][places] for name in COLUMNS[1:]}
+        taken["se"] = np.where(results["n_folds"][places] > 1, taken["se"], np.nan)
         return cls.of({"name": np.array(list(best), dtype=object), **taken}, classify=classify)
 
     def text(self, column: str, place: int) -> str:
@@ -74,7 +75,9 @@ class Leaderboard(dict[str, np.ndarray]):
     def __str__(self) -> str:
         rows = [("model", self.measure, "behind it", "fit", "predict")]
         for place, name in enumerate(self["name"]):
-            level = f"{self.text('error', place)} ± {self.text('se', place)}"
+            level = self.text("error", place)
+            if not np.isnan(self["se"][place]):
+                level += f" ± {self.text('se', place)}"
             fit, predict = self["fit_time"][place], self["predict_time"][place]
             apart = self._gap(place) if place else ""
             rows.append((name, level, apart, f"{fit:.1f} s", f"{predict:.2f} s"))
