@@ -320,7 +320,9 @@ def tuned(found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> An
     few = ", the poor ones on fewer" if len(np.unique(n_folds)) > 1 else ""
     few += f", begun within {options.time_budget:g} s" if options.time_budget else ""
     shown = "the best of each kind, and what it is behind the first on the folds of both"
-    talk.say("tried", f"{n_tried} on {counted(n_folds.max(), 'fold')}{few}{some}; {shown}:", tuned_rows=n_rows)
+    talk.say(
+        "tried", f"{n_tried} on {counted(n_folds.max(), 'fold')}{few}{some}; {shown}:", tuned_rows=n_rows
+    )
     talk.table(search.leaderboard_, "leaderboard")
     talk.say("chosen", search.summary().removeprefix("Chosen: "), chosen=search.best_params_)
     beside_others(best, X, y, splits, found, options, talk)

@@ -37,7 +37,8 @@ TOLERANCE = 1e-7
 #: Far beyond the five or so steps of most targets that have frames: they only end the hopeless ones.
 MAX_STEPS = 200
 MAX_HALVINGS = 10
-MAX_PRODUCTS = 40
+#: Products with the operator in one Newton step, and in one of a patient search.
+MAX_PRODUCTS, PATIENT_PRODUCTS = 40, 100
 #: So many steps in a row that leave most of the error are taken for the end, before there are cuts.
 STALL_STEPS, STALL_GAIN = 4, 0.9
 #: A cut that a sum of shares meets this closely holds with equality.
@@ -45,9 +46,12 @@ BINDING = 1e-7
 
 
 def module_subspaces(
-    allocation: Allocation, n_modules: int, rng: np.random.Generator
+    allocation: Allocation, n_modules: int, rng: np.random.Generator, *, is_patient: bool = False
 ) -> tuple[Array, int]:
     """Frames whose mean projector is diag(shares), or comes close where none has it exactly.
+
+    A patient search is slower where there are none, and also finds those that nearly do not exist.
+    Shares with cuts are worth it always.
 
     Returns
     -------
@@ -58,10 +62,10 @@ def module_subspaces(
     """
     n_components = sum(block.units for block in allocation.blocks)
     frames = np.zeros((n_modules, len(allocation.shares), n_components))
-    column = n_iter = 0
+    column, n_iter, is_patient = 0, 0, is_patient or allocation.has_cuts
     for block in allocation.blocks:
         shares, columns = allocation.shares[block.axes], slice(column, column + block.units)
-        part, steps = _block_frames(shares, block.units, n_modules, rng, allocation.has_cuts)
+        part, steps = _block_frames(shares, block.units, n_modules, rng, is_patient)
         frames[:, block.axes, columns] = part
         column += block.units
         n_iter += steps
@@ -77,18 +81,18 @@ def mean_projector(frames: Array) -> Array:
 
 
 def _block_frames(
-    shares: Array, units: int, n_modules: int, rng: np.random.Generator, has_cuts: bool
+    shares: Array, units: int, n_modules: int, rng: np.random.Generator, is_patient: bool
 ) -> tuple[Array, int]:
     """Frames for the shares of one block, and Newton steps."""
     if n_modules == 2 and units == 1:
         return _pair(shares), 0
-    shares = _with_sum(shares, units) if has_cuts else shares
+    shares = _with_sum(shares, units) if is_patient else shares
     shared = np.flatnonzero(shares > 1.0 - ZERO_OR_ONE)
     split = np.flatnonzero((shares > ZERO_OR_ONE) & (shares <= 1.0 - ZERO_OR_ONE))
     frames = np.zeros((n_modules, len(shares), units))
     frames[:, shared, np.arange(len(shared))] = 1.0
     rest, n_iter = units - len(shared), 0
-    cut = _binding_cut(shares[split], n_modules, rest) if has_cuts and rest > 1 else None
+    cut = _binding_cut(shares[split], n_modules, rest) if is_patient and rest > 1 else None
     if cut is not None:  # two parts, as modules with these shares split there: Newton would be singular
         first = len(shared)
         for axes, count in ((split[cut.mask], cut.units), (split[~cut.mask], rest - cut.units)):
@@ -98,7 +102,7 @@ def _block_frames(
             n_iter += steps
     elif rest:
         target = shares[split], rest, n_modules
-        part, n_iter, _ = frames_with_mean_projector(*target, rng, is_patient=has_cuts)
+        part, n_iter, _ = frames_with_mean_projector(*target, rng, is_patient=is_patient)
         frames[:, split, len(shared) :] = part
     return frames, n_iter
 
@@ -183,7 +187,8 @@ def _newton(frames: Array, root: Array, is_patient: bool) -> tuple[Array, int, b
         # Rotated inside each module to suit the preconditioner.
         stiffness, rotation = np.linalg.eigh(frames.mT @ (target * frames))
         frames = frames @ rotation
-        multipliers = _conjugate_gradients(frames, stiffness, _defect(frames), error)
+        n_products = PATIENT_PRODUCTS if is_patient else MAX_PRODUCTS
+        multipliers = _conjugate_gradients(frames, stiffness, _defect(frames), error, n_products)
         rows = _side_by_side(frames) / root
         pulled = _side_by_side(frames @ multipliers) / root
         step = target * pulled - (pulled @ rows.T) @ (target * rows)
@@ -217,7 +222,9 @@ def _defect(frames: Array) -> Array:
     return np.eye(frames.shape[2]) - frames.mT @ frames
 
 
-def _conjugate_gradients(frames: Array, stiffness: Array, defect: Array, error: float) -> Array:
+def _conjugate_gradients(
+    frames: Array, stiffness: Array, defect: Array, error: float, n_products: int
+) -> Array:
     """Solve for the multipliers, no more precisely than the Newton step deserves.
 
     ``stiffness`` holds the diagonal blocks of G^2, which are diagonal here. The preconditioner is the
@@ -236,7 +243,7 @@ def _conjugate_gradients(frames: Array, stiffness: Array, defect: Array, error: 
     direction = preconditioned = residual / diagonal
     energy = np.vdot(residual, preconditioned)
     enough = max(min(0.1, error) * error, 0.1 * TOLERANCE) ** 2
-    for _ in range(MAX_PRODUCTS):
+    for _ in range(n_products):
         product = pairs * direction - 2.0 * sandwich(direction)
         curvature = np.vdot(direction, product)
         if curvature <= 0.0:

@@ -61,10 +61,10 @@ def solve_spectral(
     converged = True
     encoders = best_encoders(frames, problem.diversity)
     history = [problem.loss(frames, encoders)]  # measured, and not taken from the bound
-    if problem.gap_to_ideal(history[-1]) > tol and problem.with_all_cuts.allocation.has_cuts:
-        # If the cuts were there from the start, this is a second attempt, from other random frames.
+    if problem.gap_to_ideal(history[-1]) > tol:
+        # A second attempt, from other random frames: far cheaper than a descent where it succeeds.
         problem = problem.with_all_cuts
-        strong, steps = module_subspaces(problem.allocation, problem.n_modules, rng)
+        strong, steps = module_subspaces(problem.allocation, problem.n_modules, rng, is_patient=True)
         n_iter += steps
         strong_encoders = best_encoders(strong, problem.diversity)
         if (loss := problem.loss(strong, strong_encoders)) < history[-1]:
