@@ -127,3 +127,13 @@ def test_axes_beyond_the_rank_keep_their_places(solver):
     solution = solver(Problem(w, 4.0, 3, 2, 0.6), np.random.default_rng(3), max_iter=2)
     assert solution.shares.shape == (6,)
     assert solution.shares.sum() == pytest.approx(2.0)
+
+
+def test_shares_that_nearly_fail_need_patience_and_no_descent():
+    spectrum = 1.0 + 0.3 * np.arange(100)[::-1] / 100.0  # noise, and fifteen axes above it
+    spectrum[:15] += 10.0 * 0.9 ** np.arange(15)
+    problem = Problem(spectrum, float(spectrum.sum()), 5, 22, 0.95)
+    for seed in range(3):
+        solution = solve_spectral(problem, np.random.default_rng(seed))
+        assert solution.attainment == "attained"
+        assert solution.n_iter < 200  # L-BFGS needs a thousand
