@@ -36,4 +36,6 @@ def test_a_recipe_runs_and_leaves_nothing_behind(script, tmp_path):
     )
     assert found.returncode == 0, found.stderr
     assert found.stdout
-    assert not list(tmp_path.iterdir())
+    left = [each.name for each in tmp_path.iterdir()]
+    # Under ``make coverage`` each process leaves what it measured.
+    assert not [name for name in left if not name.startswith(".coverage")]

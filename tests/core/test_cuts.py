@@ -171,3 +171,54 @@ def test_axes_that_all_modules_use_take_no_part(full, H):
     for cut, with_full in zip(cuts, lifted, strict=True):
         np.testing.assert_array_equal(with_full.mask[full:], cut.mask)
         assert with_full.units - with_full.mask[:full].sum() == cut.units
+
+
+TAIL = np.where(np.arange(30) < 12, 1.0, 0.01 * 0.9 ** np.arange(30))  # an axis gets a negative price
+
+
+@pytest.mark.parametrize("lam", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize(
+    ("M", "H", "w"), [(3, 2, plateau(5)), (3, 4, plateau(5, 7)), (3, 10, TAIL / TAIL.sum())]
+)
+@pytest.mark.parametrize(
+    ("limit", "numbers"), [("MAX_STEPS", [0, 1, 2, 3, 4, 5, 6, 7, 8, 10]), ("MAX_ROUNDS", [1, 2, 3])]
+)
+def test_a_bound_holds_wherever_the_search_for_it_ends(limit, numbers, M, H, w, lam, monkeypatch):
+    solution = solve_spectral(Problem(w, 1.0, M, H, lam), np.random.default_rng(0))
+    assert solution.attainment == ATTAINED
+    short = []
+    for number in numbers:
+        monkeypatch.setattr(f"modae.core.cuts.{limit}", number)
+        found = with_cuts(w, M, H, lam)
+        bound = loss_of_shares(w, found.shares, lam, 1.0) - found.surplus
+        assert bound <= solution.loss + 1e-12
+        short.append(solution.loss - bound)
+    assert short[0] > 1e-5  # ended too early to be the optimum, and still a bound
+    assert short[-1] < 1e-3 * short[0]
+
+
+FIVE_AND_A_TAIL = [1.0, 1.0, 1.0, 1.0, 1.0, 0.9, 0.58, 0.55, 0.21, 0.09]
+
+
+@pytest.mark.parametrize(
+    ("M", "H", "w", "lam"),
+    [
+        (4, 5, np.ones(14), 0.3),  # the first cut that holds with equality takes all units
+        (4, 5, np.ones(14), 0.9),
+        (3, 4, np.array([1.0, 0.1, 0.1, 0.1, 1e-6, 1e-9]), 0.999999),
+        (4, 5, np.array(FIVE_AND_A_TAIL), 0.3),
+        # No better at the second attempt, from other random frames:
+        (3, 4, np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.94, 0.9, 0.76, 0.42, 0.1]), 0.7),
+        (3, 5, np.append(np.ones(7), [0.72, 0.68, 0.67, 0.6, 0.43, 0.35, 0.33]), 0.3),
+    ],
+)
+def test_modules_are_no_worse_than_those_of_descents_where_cuts_do_not_split_them(M, H, w, lam):
+    w = w / w.sum()
+    problem = Problem(w, 1.0, M, H, lam)
+    solution = solve_spectral(problem, np.random.default_rng(0))
+    starts = (random_frames(M, len(w), H, np.random.default_rng(seed)) for seed in range(6))
+    polished = [polish(frames, w, lam)[0] for frames in starts]
+    best = min(problem.loss(frames, best_encoders(frames, lam)) for frames in polished)
+    assert solution.lower_bound <= best + 1e-12
+    assert solution.loss <= best + 1e-9
+    assert (np.diff(solution.loss_history) <= 0.0).all()

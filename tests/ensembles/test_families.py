@@ -1,6 +1,8 @@
 """The searches left alone: several kinds of members, on modules and on X itself."""
 
 import pickle
+from functools import partial
+from itertools import count
 from time import perf_counter
 
 import numpy as np
@@ -158,6 +160,19 @@ def test_once_the_time_is_over_no_modules_are_made_for_further_folds(monkeypatch
     X, y = load_iris(return_X_y=True)
     ModularClassifierCV(Slow(), cv=5, time_budget=0.5, random_state=0).fit(X, y)
     assert 0 < len(made) == len({tuple(each.values()) for each in made})
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+@pytest.mark.parametrize("estimator", [None, "auto"])
+def test_a_budget_that_is_over_before_the_first_trial_pays_for_one_fold(load, estimator, monkeypatch):
+    for module in ("search", "tuning"):  # a clock on which every reading takes a second
+        monkeypatch.setattr(f"modae.ensembles.{module}.time", partial(next, count(0.0)))
+    X, y = load(return_X_y=True)
+    options = {"diversities": [0.3, 0.7], "cv": 3, "time_budget": 0.5, "random_state": 0}
+    search = ModularClassifierCV(estimator=estimator, **options).fit(X, y)
+    assert (search.cv_results_["n_folds"] == 1).all()
+    assert np.isfinite(search.best_score_)
+    assert search.score(X, y) > 0.6
 
 
 def test_sparse_rows_names_weights_and_groups():

@@ -52,7 +52,8 @@ MARGIN = 1e-9
 #: Most modules times components that are searched: the time grows with its cube.
 LARGEST_SEARCH = 600
 
-#: Rounds of added cuts, and steps of the interior-point method: both far beyond what was seen.
+#: Rounds of added cuts, far beyond what was seen, and steps of the interior-point method, which run out
+#: only where round-off keeps it from ending: any number of either gives a bound.
 MAX_ROUNDS, MAX_STEPS = 50, 80
 
 #: Errors of a bound up to this are round-off; the variance is 1.
@@ -100,9 +101,8 @@ def allocate_with_cuts(
     found = any(cuts_at(allocation.shares, n_modules, n_components, MARGIN))
     if not found and (allocation.shares[:full] > 1.0 - MARGIN).all():
         return allocation
-    shares, surplus = (np.arange(n_axes) < full) * 1.0, 0.0
-    if units:
-        shares[full:], surplus = _rounds_of_cuts(w / w.sum(), n_modules, units, diversity)
+    shares = (np.arange(n_axes) < full) * 1.0
+    shares[full:], surplus = _rounds_of_cuts(w / w.sum(), n_modules, units, diversity)
     block = Block(np.arange(n_axes), n_components, np.nan)
     return Allocation(shares, (block,), has_cuts=True, surplus=surplus * float(w.sum()))
 
