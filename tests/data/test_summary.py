@@ -134,3 +134,24 @@ def test_gathering_keeps_sparsity():
     parts = (KeptRows(sparse.csr_matrix(X[:3])), KeptRows(X[3:5]))
     assert sparse.issparse(gathered(parts).rows)
     np.testing.assert_array_equal(gathered(parts).rows.toarray(), X[:5])
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(1.0, 41.0)])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_variances_of_rows_are_those_of_their_moments(kind, weights):
+    kept, summed = stream_of(kind(X), weights), stream_of(X, weights).as_moments()
+    assert kept.moments is None
+    assert not summed.pending
+    expected = np.cov(X.T, aweights=weights, ddof=0).diagonal()
+    np.testing.assert_allclose(kept.variances, expected, rtol=1e-12)
+    np.testing.assert_allclose(summed.variances, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_standardised_summary_is_that_of_standardised_rows(kept):
+    mean, factors = X.mean(axis=0), 1.0 / X.std(axis=0)
+    summary = stream_of(X) if kept else stream_of(X).as_moments()
+    moved = summary.standardised(mean, factors)
+    assert (moved.moments is None) == kept
+    np.testing.assert_allclose(moved.variances, 1.0, rtol=1e-12)
+    assert_same_spectrum(moved, (X - mean) * factors)

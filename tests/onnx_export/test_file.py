@@ -7,28 +7,73 @@ import numpy as np
 import onnx
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator
-from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+import skl2onnx
+from skl2onnx.common.data_types import FloatTensorType
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.cluster import KMeans, MiniBatchKMeans
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import IsolationForest, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_selection import RFE
+from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import modae
 from ensembles.parts import ColumnModules, Voter
-from modae import LinearModularAutoencoder, ModularClassifier, ModularRegressor, export_onnx
-from onnx_export.parts import digits, ensemble, outputs_of
+from modae import (
+    LinearModularAutoencoder,
+    ModularClassifier,
+    ModularOutlierDetector,
+    ModularRegressor,
+    export_onnx,
+)
+from onnx_export.parts import CLOSE, column_error, digits, ensemble, outputs_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 class Other(LinearModularAutoencoder):
     """A subclass may compute something else."""
+
+
+class Roots(TransformerMixin, BaseEstimator):
+    """A transform that its user gives skl2onnx a converter for."""
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X):
+        return np.sqrt(np.abs(X))
+
+    def get_feature_names_out(self, names=None):
+        return np.array([f"root{i}" for i in range(self.n_features_in_)])
+
+
+class Pairs(Roots):
+    """It has modules, too."""
+
+    def transform_modules(self, X):
+        return [self.transform(X)[:, :32], self.transform(X)[:, 32:]]
+
+
+def known_to_skl2onnx(kind):
+    def width(operator):
+        operator.outputs[0].type = FloatTensorType([None, None])
+
+    def convert(scope, operator, container):
+        between = scope.get_unique_variable_name("size")
+        container.add_node("Abs", operator.inputs[0].full_name, between, name=between)
+        container.add_node("Sqrt", between, operator.outputs[0].full_name, name=between + "_root")
+
+    skl2onnx.update_registered_converter(kind, f"{kind.__name__}OfATest", width, convert)
 
 
 def notes_of(path):
@@ -102,6 +147,24 @@ REFUSED = {
         ModularClassifier(LinearModularAutoencoder(2, 2), LinearSVC()),
         voting="decision",
     ),
+    r"StandardScaler\) cannot .* does not know the transform of the classifier": make_pipeline(
+        LinearDiscriminantAnalysis(), StandardScaler()
+    ),
+    r"ModularOutlierDetector\) cannot .*: export_onnx does not know its class": make_pipeline(
+        StandardScaler(), ModularOutlierDetector()
+    ),
+    r"IsolationForest\) cannot .* has no transform of known width": make_pipeline(
+        StandardScaler(), IsolationForest(n_estimators=3)
+    ),
+    r"KNNImputer\) cannot .* for gaps use SimpleImputer": make_pipeline(
+        KNNImputer(), LogisticRegression(max_iter=20)
+    ),
+    r"RFE\) cannot .* use SelectFromModel, and": make_pipeline(
+        StandardScaler(), RFE(LogisticRegression(max_iter=20), n_features_to_select=5, step=0.5)
+    ),
+    r"^Pipeline cannot .* what skl2onnx wrote does not fit together": make_pipeline(
+        make_union(KMeans(3), PCA(3)), LogisticRegression(max_iter=20)
+    ),
     r"use KNeighborsClassifier": ensemble(RadiusNeighborsClassifier(1e3)),
     r"step 'other' \(Other\)": make_pipeline(Other(2, 3)).set_params(
         steps=[("other", Other(2, 3)), ("last", LogisticRegression(max_iter=20))]
@@ -123,6 +186,41 @@ def test_a_regressor_that_cannot_be_converted_is_named(tmp_path):
     model = ModularRegressor(LinearModularAutoencoder(2, 3), DummyRegressor()).fit(X, y)
     with pytest.raises(ValueError, match=r"module 0 \(DummyRegressor\) cannot be converted"):
         export_onnx(model, tmp_path / "model.onnx")
+
+
+def test_columns_that_would_be_left_out_are_counted(tmp_path):
+    X, y = digits()
+    X = np.where(X == 3.0, np.nan, X)
+    n_columns = 64 + int(np.isnan(X).any(axis=0).sum())
+    model = make_pipeline(SimpleImputer(add_indicator=True), LogisticRegression(max_iter=20)).fit(X, y)
+    with pytest.raises(ValueError, match=rf"skl2onnx writes 64 of its {n_columns} columns"):
+        export_onnx(model, tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_labels_that_onnx_does_not_have_are_refused(tmp_path):
+    X, y = digits()
+    years = (2020 + y - 1970).astype("datetime64[Y]").astype("datetime64[D]")
+    with pytest.raises(ValueError, match=r"must be numbers or strings in ONNX, got .*2020-01-01"):
+        export_onnx(ensemble(None).fit(X[::8], years[::8]), tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_would_be_too_large_is_refused(tmp_path, monkeypatch):
+    model = LinearModularAutoencoder(2, 3).fit(digits()[0])
+    monkeypatch.setattr("modae.onnx.graph.LARGEST_FILE", 1000)
+    with pytest.raises(ValueError, match="the model is larger than 2 GB"):
+        export_onnx(model, tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_modules_of_others_are_refused_whatever_skl2onnx_knows(tmp_path):
+    X, y = digits()
+    known_to_skl2onnx(Pairs)
+    model = ModularClassifier(Pairs(), LogisticRegression(max_iter=20)).fit(X, y)
+    with pytest.raises(ValueError, match=r"extractor \(Pairs\) .* only the extractors of modae"):
+        export_onnx(model, tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_pipeline_that_reads_text_is_refused(tmp_path):
@@ -157,6 +255,22 @@ def test_a_path_that_cannot_be_written(tmp_path):
     with pytest.raises(FileExistsError, match="not a regular file"):
         export_onnx(model, tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_converter_of_a_user_counts_without_a_width(tmp_path):
+    X, y = digits()
+    known_to_skl2onnx(Roots)
+    model = make_pipeline(Roots(), LinearModularAutoencoder(3, 4, random_state=0)).fit(X, y)
+    assert column_error(outputs_of(model, X, tmp_path)["codes"], model.transform(X)) <= CLOSE
+
+
+@pytest.mark.parametrize("clusters", [KMeans(5, random_state=0), MiniBatchKMeans(5, random_state=0)])
+def test_clusters_are_told_by_their_distances(clusters, tmp_path):
+    X, y = digits()
+    codes = make_pipeline(StandardScaler(), clusters).fit(X)
+    assert column_error(outputs_of(codes, X, tmp_path)["codes"], codes.transform(X)) <= CLOSE
+    model = make_pipeline(clusters, LogisticRegression(max_iter=20)).fit(X, y)
+    assert (outputs_of(model, X, tmp_path)["label"] == model.predict(X)).mean() >= 0.999
 
 
 def test_an_old_file_stays_when_there_is_no_new_one(tmp_path):

@@ -85,6 +85,14 @@ def test_votes_by_decision_functions(member, n_classes, tmp_path):
     assert np.abs(found["probabilities"] - model.predict_proba(X)).max() <= 5 * CLOSE
 
 
+def test_decision_functions_of_members_whose_scores_are_probabilities_are_refused(tmp_path):
+    X, y = digits()
+    model = ensemble(SVC(probability=True), voting="decision").fit(X[::8], y[::8])
+    with pytest.raises(ValueError, match=r"module 0 \(SVC\) cannot .* know its decision function"):
+        outputs_of(model, X, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_members_with_and_without_probabilities_vote_by_decision_functions(tmp_path):
     X, y = digits()
     members = [("svm", SVC()), ("linear", LogisticRegression(max_iter=50)), ("other", LinearSVC())]
@@ -249,6 +257,26 @@ def test_a_member_that_knows_fewer_classes():
     winner, spread = ReferenceEvaluator(graph.model(1)).run(None, {"X": np.zeros((3, 1))})
     assert classes[winner].tolist() == [3, 7, 7]
     assert spread.tolist() == [[0, 0.75, 0, 0.25], [0, 0.5, 0, 0.5], [0, 0, 0, 1]]
+
+
+def test_a_member_that_knows_fewer_classes_and_no_scores():
+    graph = Graph()
+    member = Classification(graph.constant([0, 1, 1]), None, np.array([3, 7]))
+    answer = with_classes(graph, member, np.array([1, 3, 5, 7]))
+    assert answer.scores is None
+    graph.output("winner", answer.winner, np.int64)
+    (winner,) = ReferenceEvaluator(graph.model(1)).run(None, {"X": np.zeros((3, 1))})
+    assert answer.classes[winner].tolist() == [3, 7, 7]
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "hinge"])
+def test_sgd_of_two_classes(loss, tmp_path):
+    X, y = digits()
+    model = make_pipeline(StandardScaler(), SGDClassifier(loss=loss, random_state=0)).fit(X, y > 4)
+    found = outputs_of(model, X, tmp_path)
+    assert (found["label"] == model.predict(X)).mean() >= 0.999
+    if loss == "log_loss":
+        assert np.abs(found["probabilities"] - model.predict_proba(X)).max() <= 10 * CLOSE
 
 
 def test_every_tie_break_reaches_the_file(tmp_path):

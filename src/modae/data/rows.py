@@ -212,7 +212,9 @@ def weights_of(sample_weight: Any, n_rows: int) -> Array | None:
     bad = weights[~(np.isfinite(weights) & (weights >= 0.0))]
     if len(bad):
         raise ValueError(f"sample_weight must be finite and not negative, got {bad[0]}.")
-    if not np.isfinite(weights.sum()):
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not np.isfinite(total):
         raise ValueError("sample_weight adds up to infinity: divide it, only ratios matter.")
     return weights
 

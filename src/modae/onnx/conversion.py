@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, checker, helper
+from onnx import ModelProto, checker, helper, shape_inference
 from scipy.stats import rankdata
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -62,7 +62,10 @@ def onnx_model(estimator: Any) -> ModelProto:
     names = ", ".join(output.name for output in model.graph.output)
     model.doc_string = f"{notes['class']} of modae {__version__}: float32 rows X in, {names} out."
     helper.set_model_props(model, notes)
-    checker.check_model(model, full_check=True)
+    try:
+        checker.check_model(model, full_check=True)
+    except (checker.ValidationError, shape_inference.InferenceError) as error:
+        raise refusal(notes["class"], "what skl2onnx wrote does not fit together", error) from error
     return model
 
 

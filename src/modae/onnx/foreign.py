@@ -12,7 +12,8 @@ import numpy as np
 from onnx import ModelProto, TensorProto
 from scipy.sparse import issparse
 from sklearn import neighbors
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import is_classifier, is_clusterer, is_regressor
+from sklearn.feature_selection import RFE, RFECV
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, NuSVC
@@ -40,6 +41,8 @@ def convert_foreign(graph: Graph, estimator: Any, x: Features, place: str, decis
         return own_converter(graph, estimator, x)
     asked = by_pairs(estimator) if decisions else estimator
     model = _converted(asked, x.width, place, decisions)
+    if model.functions:  # some of their names clash once they are part of a larger model
+        raise refusal(place, "skl2onnx writes it with functions of its own; for gaps use SimpleImputer.")
     first, *others = graph.embed(model, x.name)
     if is_classifier(estimator):
         if isinstance(estimator.classes_, list):
@@ -59,17 +62,23 @@ def convert_foreign(graph: Graph, estimator: Any, x: Features, place: str, decis
             if asked is not estimator:
                 scores = _smallest_margins(graph, scores, len(estimator.classes_))
         return Classification(winner, scores, estimator.classes_)
-    dimensions = model.graph.output[0].type.tensor_type.shape.dim
+    # A clusterer says the cluster first, and the distances from all of them, its transform, then.
+    which = int(is_clusterer(estimator) and len(others))
+    features = [first, *others][which]
+    dimensions = model.graph.output[which].type.tensor_type.shape.dim
     width = int(dimensions[1].dim_value) if len(dimensions) == 2 else 0  # 0 if skl2onnx knows none
     if is_regressor(estimator):
         n_targets = width or 1
         prediction = graph.add("Reshape", first, [-1, n_targets])
         return Regression(prediction, () if n_targets == 1 else (n_targets,))
-    if not width and hasattr(estimator, "get_feature_names_out"):
-        width = len(estimator.get_feature_names_out())
+    if hasattr(estimator, "get_feature_names_out"):
+        n_columns = len(estimator.get_feature_names_out())
+        if width not in (0, n_columns):  # such as SimpleImputer(add_indicator=True)
+            raise refusal(place, f"skl2onnx writes {width} of its {n_columns} columns.")
+        width = n_columns
     if not hasattr(estimator, "transform") or not width:
         raise refusal(place, "it has no transform of known width.")
-    return Features(graph.add("Reshape", graph.cast(first, np.float32), [-1, width]), width)
+    return Features(graph.add("Reshape", graph.cast(features, np.float32), [-1, width]), width)
 
 
 def _smallest_margins(graph: Graph, pairs: str, n_classes: int) -> str:
@@ -97,6 +106,8 @@ def _own_converter(estimator: Any, place: str) -> Converter | None:
         reason = "the probabilities of loss='modified_huber' cannot; use loss='log_loss'."
     elif kind in (neighbors.RadiusNeighborsClassifier, neighbors.RadiusNeighborsRegressor):
         reason = "runtimes fail at few neighbours; use KNeighborsClassifier or KNeighborsRegressor."
+    elif kind in (RFE, RFECV):
+        reason = "skl2onnx knows its transform only; use SelectFromModel, and the estimator after it."
     if reason:
         raise refusal(place, reason)
     return OWN_CONVERTERS.get(kind)
