@@ -23,8 +23,8 @@ class Leaderboard(dict[str, np.ndarray]):
 
     ``name``; ``score`` and ``error`` (the share of wrong labels, or 1 - R^2) with its standard error
     ``se`` over the folds, NaN for one fold; ``difference`` to the error of the best and
-    ``se_difference``, of paired rows; ``fit_time`` and ``predict_time`` in seconds on one fold; ``size``,
-    the features that all see. The text shows errors in percent, or R^2.
+    ``se_difference``, of paired rows; ``fit_time`` and ``predict_time`` in seconds on one fold;
+    ``size``, the features that all see. The text shows errors in percent, or R^2.
 
     Examples
     --------
