@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from threading import Event
+from threading import enumerate as enumerate_threads
 from types import SimpleNamespace
 
 import numpy as np
@@ -131,6 +133,34 @@ def test_in_a_pipe_lines_are_written_now_and_then(monkeypatch, capsys):
     with Talk(quiet=True).stage("Comparing") as advance:
         advance(5)
     assert capsys.readouterr().err == ""
+
+
+def test_one_long_step_is_told_of_too(monkeypatch, capsys):
+    monkeypatch.setattr("modae.utils.parallel.LINES_APART", 1e-3)
+    spoken, write = Event(), sys.stderr.write
+
+    def written(text):
+        write(text)
+        if "so far" in text:
+            spoken.set()
+
+    monkeypatch.setattr(sys.stderr, "write", written)
+    with Talk().stage("Fitting"):
+        assert spoken.wait(60)
+    assert "heartbeat" not in {thread.name for thread in enumerate_threads()}
+    assert capsys.readouterr().err.startswith("Fitting ...\nFitting: 0 s so far\n")
+
+
+def test_lines_get_rarer_and_one_comes_each_minute(monkeypatch, capsys):
+    time = [0.0]
+    monkeypatch.setattr("modae.utils.parallel.monotonic", lambda: time[0])
+    with Talk().stage("Trying", 10_000, "trial") as advance:
+        for step in range(1, 1201):
+            time[0] = float(step)
+            advance()
+            if step == 120:
+                assert len(capsys.readouterr().err.splitlines()) <= 10
+    assert 18 <= len(capsys.readouterr().err.splitlines()) <= 20
 
 
 @pytest.mark.parametrize(

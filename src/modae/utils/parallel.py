@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import starmap
 from multiprocessing import current_process
 from shutil import get_terminal_size
-from threading import Lock, current_thread, main_thread
+from threading import Event, Lock, Thread, current_thread, main_thread
 from time import monotonic
 from typing import Any, TypeVar, cast
 from weakref import WeakSet
@@ -23,8 +23,8 @@ from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
 
-#: Seconds between two lines of progress where there is no terminal.
-LINES_APART = 10.0
+#: Seconds between two lines of progress where there is no terminal: the first ones, and those after hours.
+LINES_APART, MOST_APART = 10.0, 60.0
 
 #: The part of the steps that must be done before the time of the others is guessed from it: rows are
 #: alike, and so are steps of training, while the last trials of a search take longest.
@@ -131,11 +131,12 @@ def progress_bar(
     """A function to call after each step, or with a number of them, and with a total once it is known.
 
     On a terminal one line of stderr is written over and over, and gone in the end; elsewhere, in a
-    notebook or in a pipe, lines are written now and then. The first ``after`` seconds are silent.
+    notebook or in a pipe, lines are written now and then: at first often, later each minute, also while
+    one long step is under way. The first ``after`` seconds are silent.
     """
     shown = shown and sys.stderr is not None
     terminal = shown and sys.stderr.isatty()
-    start, done, latest = monotonic(), 0, 0.0
+    start, done, latest, over, counting = monotonic(), 0, 0.0, Event(), lock_for_forks()
 
     def write(line: str) -> None:
         width = get_terminal_size().columns - 1
@@ -143,16 +144,28 @@ def progress_bar(
 
     def advance(steps: int = 1, expected: int | None = None) -> None:
         nonlocal total, done, latest
-        total, done, time = expected or total, done + steps, monotonic() - start
-        if shown and time >= max(after, latest + (0.1 if terminal else LINES_APART)):
-            latest = time
-            write(f"{text}: {how_far(done, total, unit, time)}")
+        with counting:
+            total, done, time = expected or total, done + steps, monotonic() - start
+            apart = 0.1 if terminal else min(max(LINES_APART, latest / 4.0), MOST_APART)
+            if shown and time >= max(after, latest + apart):
+                latest = time
+                write(f"{text}: {how_far(done, total, unit, time)}")
+
+    def beat() -> None:
+        while not over.wait(LINES_APART):
+            advance(0)
 
     if shown and not after:
         write(f"{text} ...")
+    heart = Thread(target=beat, name="heartbeat", daemon=True)
+    if shown:
+        heart.start()
     try:
         yield advance
     finally:
+        over.set()
+        if shown:
+            heart.join()
         if terminal:
             write("")
 
@@ -174,11 +187,11 @@ def how_far(done: int, total: int | None, unit: str, seconds: float) -> str:
     >>> how_far(500, 2000, "row", 4.0), how_far(500, None, "row", 200.0)
     ('25%, 500 of 2,000 rows, about 10 s left', '500 rows, 3 min so far')
     """
-    known, left = f"{done:,} {unit}s", total is not None and ENOUGH[unit] * total <= done < total
+    known, left = f"{done:,} {unit}s, " * bool(done), total is not None and ENOUGH[unit] * total <= done < total
     if total and done:
-        known = f"{done / total:.0%}, {done:,} of {total:,} {unit}s"
+        known = f"{done / total:.0%}, {done:,} of {total:,} {unit}s, "
         seconds *= total / done - 1.0 if left else 1.0
     size = "s" if seconds < 120.0 else "min" if seconds < 7200.0 else "h"
     time = seconds / {"s": 1.0, "min": 60.0, "h": 3600.0}[size]
     about = max(time, 1.0) if time < 10.0 else 5.0 * round(time / 5.0)
-    return f"{known}, about {about:.0f} {size} left" if left else f"{known}, {time:.0f} {size} so far"
+    return f"{known}about {about:.0f} {size} left" if left else f"{known}{time:.0f} {size} so far"
