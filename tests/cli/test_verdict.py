@@ -54,8 +54,10 @@ def test_a_fit_that_loses_says_so_first_and_gives_the_better_command(linear, cal
     assert lines[0].startswith("verdict      Not the best choice for these data:")
     assert f"{measure} " in " ".join(lines[:3])
     following = lines[lines.index("") + 1 :]
-    assert following[0] == f"Next:        modae tune {table} --target y -o new.modae"
-    assert sum("modae tune" in line for line in following) == 1
+    assert following[0].startswith("Next:        # Python, for '")
+    commands = [line[13:] for line in following if line[13:].startswith("modae ")]
+    assert commands[0] == f"modae tune {table} --target y -o new.modae"
+    assert [each.split()[1] for each in commands] == ["tune", "transform", "predict", "report"]
     assert ("%" in "".join(lines[:3])) == (measure == "error")
     assert max(map(len, lines)) <= 80
 
@@ -66,7 +68,36 @@ def test_a_search_that_loses_names_an_estimator(linear, call):
     lines = answer.out.splitlines()
     assert lines[0].startswith("verdict      Not the best choice for these data:")
     (first,) = [line for line in lines if line.startswith("Next:")]
-    assert "rivals(X, y, classify=True)[" in first
+    assert first.startswith("Next:        # Python, for '")
+    assert "             others = rivals(X, y, classify=True)" in lines
+
+
+@pytest.mark.parametrize("change", ["", "strings", "unlabelled", "parquet", "comma"])
+def test_the_lines_of_python_train_the_better_method(linear, call, change):
+    table, name, more = pd.read_csv("t.csv"), "t.csv", []
+    if change == "strings":
+        table, more = table.assign(town=["Ulm", "Bonn"] * 100), ["--encode"]
+    if change == "unlabelled":
+        table.loc[::5, "y"] = np.nan
+    if change == "parquet":
+        name = "t.parquet"
+        table.to_parquet(name)
+    elif change == "comma":
+        more = ["--decimal", ","]
+        table.to_csv(name, index=False, sep=";", decimal=",")
+    else:
+        table.to_csv(name, index=False)
+    answer = call("fit", name, "--target", "y", "-o", "new.modae", "--json", *more)
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    known: dict = {}
+    if change == "comma":  # pandas alone would not know how numbers are written
+        assert "read_csv" not in told["next"][0]
+        known = {"X": table.drop(columns="y"), "y": table["y"]}
+    exec(told["next"][0], known)
+    assert told["others"][0]["name"] == told["next"][0].splitlines()[0].split("'")[1] == "ridge"
+    assert known["better"].score(known["X"], known["y"]) > 0.99
+    assert len(known["y"]) == (160 if change == "unlabelled" else 200)
 
 
 def test_large_tables_are_judged_on_a_stated_sample(desk, call, monkeypatch):

@@ -133,7 +133,7 @@ class Talk:
             show_lines(label, lines)
         if self.following:
             self.out.print()
-            show_lines("Next:", self.following, "cyan")
+            show_lines("Next:", "\n".join(self.following).split("\n"), "cyan")
 
 
 def plain(console: Any, text: str) -> None:
@@ -141,10 +141,10 @@ def plain(console: Any, text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def say_others(table: Leaderboard, text: str, talk: Talk, command: str = "") -> None:
+def say_others(table: Leaderboard, text: str, talk: Talk) -> str | None:
     """A model, under the name THIS, among others; whether it is worth using comes first.
 
-    If it is not, what is better is the first thing to type: a command, or, if there is none, Python.
+    If it is not, the name of what is better is returned: a way to it is the first thing to type.
     """
     talk.say("others", text)
     talk.table(table, "others")
@@ -152,9 +152,7 @@ def say_others(table: Leaderboard, text: str, talk: Talk, command: str = "") -> 
     other = next(name for name in scores if name != THIS)
     facts = {"score": scores[THIS], "baseline": other, "baseline_score": scores[other]}
     talk.say("verdict", verdict, first=True, verdict=verdict, **facts)
-    better, classify = table.better_than(THIS), table.measure == "error"
-    if better:
-        talk.next(command or f"rivals(X, y, classify={classify})[{better!r}]  # modae.metrics")
+    return table.better_than(THIS)
 
 
 def say_modules(model: dict[str, Any], talk: Talk) -> None:

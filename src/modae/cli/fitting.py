@@ -229,6 +229,26 @@ def tune_command(options: Any) -> str:
     return join([*words, *chain.from_iterable(more)])
 
 
+def in_python(name: str, found: TrainingData, options: Any) -> str:
+    """Lines of Python that train another method on the same table, as the model takes it.
+
+    A table that only this command can read is named X and y instead.
+    """
+    member = "" if options.tune else ", member=model[-1].estimator"
+    lines = [f"others = rivals(X, y, classify={found.classify}{member})"]
+    lines.append(f"better = others[{name!r}].fit(X, y)")
+    lines[:0] = ["import modae", "from modae.metrics import rivals", f"model = modae.load({options.out!r})"]
+    kind = "parquet" if options.data.lower().endswith(".parquet") else "csv"
+    if options.data.lower().endswith((".csv", ".parquet")) and not any(options.reading.values()):
+        how = ", sep=None, engine='python'" if kind == "csv" else ""
+        rows = [f"table = pandas.read_{kind}({options.data!r}{how})"]
+        rows += [f"table = table.dropna(subset=[{options.target!r}])"] * (found.missing_label is not None)
+        rows.append(f"X, y = table[model.feature_names_in_], table[{options.target!r}]")
+        rows += ["X = model[:-1].transform(X)"] * bool(found.steps)
+        lines[:3] = ["import modae, pandas", *lines[1:3], *rows]
+    return "\n".join([f"# Python, for {name!r}:", *lines])
+
+
 def make_member(name: str, classify: bool) -> Any:
     """A new member for the ensemble."""
     pairs = {each: pair[not classify] for each, pair in MEMBERS.items()}
@@ -279,7 +299,9 @@ def beside_others(
     slow = [name for name in ("gradient boosting", "SVM") if name not in others]
     text += f", without {' and '.join(slow)}, which would take long" if slow else ""
     text += "; chosen by them, so its own error is a little optimistic" if options.tune else ""
-    say_others(table, f"{text}:", talk, "" if options.tune else tune_command(options))
+    better = say_others(table, f"{text}:", talk)
+    if better:
+        talk.next(in_python(better, found, options), *[tune_command(options)] * (not options.tune))
 
 
 def tuned(found: TrainingData, options: Any, sizes: list[int], talk: Talk) -> Any:
