@@ -181,19 +181,19 @@ def table(own, other, spread):
             0.1,
             0.2,
             0.11,
-            "About as good as the strongest of 1 other method: error 10.0%, other 20.0% (10.0%",
+            "About as good as the strongest of 1 other method: error 10.0%, other 20.0% (worse by 10.0% ± 11.0%).",
         ),
         (
             0.2,
             0.1,
             0.11,
-            "About as good as the strongest of 1 other method: error 20.0%, other 10.0% (10.0%",
+            "About as good as the strongest of 1 other method: error 20.0%, other 10.0% (better by 10.0% ± 11.0%).",
         ),
         (
             0.104,
             0.1,
             0.003,
-            "About as good as the strongest of 1 other method: error 10.4%, other 10.0% (0.4%",
+            "About as good as the strongest of 1 other method: error 10.4%, other 10.0% (better by 0.4% ± 0.3%).",
         ),
         (
             0.2,
@@ -216,7 +216,18 @@ def test_regression_is_shown_as_r2_and_never_in_percent():
     said = f"{board}\n{board.verdict('weak')}"
     assert "%" not in said
     assert f"R2 {board['score'][1]:.3f}, ridge {board['score'][0]:.3f}" in said
-    assert f"(better by {board['difference'][1]:.3f}" in said
+    assert f"(better by {round(board['score'][0], 3) - round(board['score'][1], 3):.3f}" in said
+
+
+@pytest.mark.parametrize("measure", ["R2", "error"])
+def test_a_difference_agrees_with_the_rounded_numbers(measure):
+    board = table(0.0584, 0.0526, 0.002)  # by 0.0058, but rounded they are 0.942 and 0.947
+    board.measure = measure
+    shown = {"R2": "R2 0.942, other 0.947 (better by 0.005", "error": "error 5.8%, other 5.3% (better by 0.5%"}
+    assert shown[measure] in board.verdict("own")
+    assert shown[measure].rpartition(" ")[2] + " ±" in str(board)
+    board["difference"][1] = 0.03  # of other folds
+    assert {"R2": "0.030 ±", "error": "3.0% ±"}[measure] in str(board)
 
 
 def test_one_fold_has_a_standard_error_over_its_rows():

@@ -15,6 +15,9 @@ COLUMNS = (
 #: A difference of so many standard errors is clear; of one, or of half a percent, it is small.
 CLEAR, SMALL = 2.0, 0.005
 
+#: What the difference of two errors may be off by when they are rounded.
+MOST_ROUNDED = 0.00101
+
 SIZE_NAMES = ("n_modules", "n_components", "diversity", "rotation", "scale", "family")
 
 
@@ -69,8 +72,14 @@ class Leaderboard(dict[str, np.ndarray]):
         return fixed(1.0 - value if column == "error" else value)
 
     def _gap(self, place: int) -> str:
-        """How far one model is behind the best."""
-        return f"{self.text('difference', place)} ± {self.text('se_difference', place)}"
+        """How far one model is behind the best: by as much as the rounded errors differ, unless these
+        are of other folds.
+        """
+        classify, difference = self.measure == "error", self["difference"][place]
+        shown = [float(self.text("error", each).removesuffix("%")) for each in (place, 0)]
+        rounded = abs(shown[0] - shown[1]) * (0.01 if classify else 1.0)
+        rounded = rounded if abs(rounded - difference) < MOST_ROUNDED else difference
+        return f"{percent(rounded) if classify else fixed(rounded)} ± {self.text('se_difference', place)}"
 
     def __str__(self) -> str:
         rows = [("model", self.measure, "behind it", "fit", "predict")]
@@ -86,10 +95,11 @@ class Leaderboard(dict[str, np.ndarray]):
         return "\n".join(line.format(*row).rstrip() for row in rows)  # names to the left
 
     def apart(self, own: str) -> str:
-        """How far the model of this name is from the strongest of the others."""
-        place = max(list(self["name"]).index(own), 1)
+        """How much better or worse the strongest of the others is than the model of this name."""
+        first = list(self["name"]).index(own) == 0
+        place = 1 if first else list(self["name"]).index(own)
         same = self["difference"][place] == self["se_difference"][place] == 0.0
-        return "equal" if same else f"{self._gap(place)} apart"
+        return "equal" if same else f"{'worse' if first else 'better'} by {self._gap(place)}"
 
     def behind(self, place: int) -> str:
         """Whether what a model is behind the best is "clear", "small", or neither: "unclear"."""
