@@ -11,6 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 import modae
 from cli.calling import flowers
 from modae.metrics import compare, rivals
+from modae.utils.text import format_number
 
 
 @pytest.fixture
@@ -114,6 +115,17 @@ def test_r2_has_one_form_everywhere(desk, call):
     assert "%" not in answer.out
     told = [line.split() for line in answer.out.splitlines() if "this model" in line]
     assert f"R2 {told[0][2]}" in " ".join(answer.out.split())
+
+
+def test_a_verdict_says_that_modules_do_not_help_and_how_far_off_numbers_are(linear, call):
+    answer = call("tune", "t.csv", "--target", "y", "-o", "new.modae", "--json")
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    assert "n_modules" not in told["chosen"]
+    assert told["verdict"].startswith("Modules do not help on these data")
+    (own,) = [row for row in told["others"] if row["name"] == "this model"]
+    assert told["verdict"].endswith(f"Off by {format_number(own['rmse'], digits=3)} (root mean square).")
+    assert 0.0 < own["rmse"] < 0.5 * np.sqrt(12)
 
 
 def test_a_trivial_certificate_is_not_advertised(desk, call):

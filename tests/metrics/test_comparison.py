@@ -230,6 +230,32 @@ def test_a_difference_agrees_with_the_rounded_numbers(measure):
     assert {"R2": "0.030 ±", "error": "3.0% ±"}[measure] in str(board)
 
 
+def test_regressors_have_the_root_mean_square_error_in_units_of_the_target():
+    data, target = load_diabetes(return_X_y=True)
+    folds = list(KFold(4, shuffle=True, random_state=0).split(data))
+    board = compare({"ridge": Ridge()}, data, target, cv=folds)
+    off = [
+        np.sqrt(np.mean((Ridge().fit(data[a], target[a]).predict(data[b]) - target[b]) ** 2))
+        for a, b in folds
+    ]
+    assert board["rmse"][0] == pytest.approx(np.mean(off))
+    assert "rmse" not in compare({"prior": DummyClassifier()}, X, y)
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "spread", "words"),
+    [
+        (0.1, 0.2, 0.01, "Modules do not help on these data: this is one learner on all columns. Worth"),
+        (0.1, 0.1, 0.01, "Modules do not help on these data, and plain scikit-learn does as well. About"),
+        (0.2, 0.1, 0.01, "Modules do not help on these data, and plain scikit-learn does as well. Not"),
+    ],
+)
+def test_a_verdict_on_one_learner_says_first_that_modules_do_not_help(own, other, spread, words):
+    board = table(own, other, spread)
+    assert board.verdict("own", plain=True).startswith(words)
+    assert board.verdict("own", plain=True).endswith(board.verdict("own"))
+
+
 def test_one_fold_has_a_standard_error_over_its_rows():
     fold = [(np.arange(0, 150, 2), np.arange(1, 150, 2))]
     board = compare({"prior": DummyClassifier()}, X, y, cv=fold)

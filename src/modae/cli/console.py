@@ -24,7 +24,7 @@ import typer
 from rich.filesize import decimal
 
 from modae.utils.atomic import LITTER_PREFIX
-from modae.utils.text import bounded_loss, closeness, counted
+from modae.utils.text import bounded_loss, closeness, counted, format_number
 
 if TYPE_CHECKING:
     from modae.ensembles.leaderboard import Leaderboard
@@ -141,14 +141,20 @@ def plain(console: Any, text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def say_others(table: Leaderboard, text: str, talk: Talk) -> str | None:
+def say_others(table: Leaderboard, text: str, talk: Talk, *, plain: bool = False) -> str | None:
     """A model, under the name THIS, among others; whether it is worth using comes first.
+
+    ``plain`` is as in ``Leaderboard.verdict``.
 
     If it is not, the name of what is better is returned: a way to it is the first thing to type.
     """
     talk.say("others", text)
     talk.table(table, "others")
-    scores, verdict = dict(zip(table["name"], table["score"].tolist(), strict=True)), table.verdict(THIS)
+    scores = dict(zip(table["name"], table["score"].tolist(), strict=True))
+    verdict = table.verdict(THIS, plain=plain)
+    if "rmse" in table:
+        off = table["rmse"][list(scores).index(THIS)]
+        verdict += f" Off by {format_number(off, digits=3)} (root mean square)."
     other = next(name for name in scores if name != THIS)
     facts = {"score": scores[THIS], "baseline": other, "baseline_score": scores[other]}
     talk.say("verdict", verdict, first=True, verdict=verdict, **facts)

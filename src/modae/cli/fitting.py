@@ -299,7 +299,9 @@ def beside_others(
     slow = [name for name in ("gradient boosting", "SVM") if name not in others]
     text += f", without {' and '.join(slow)}, which would take long" if slow else ""
     text += "; chosen by them, so its own error is a little optimistic" if options.tune else ""
-    better = say_others(table, f"{text}:", talk)
+    learner = model[-1] if isinstance(model, Pipeline) else model
+    plain = isinstance(learner.extractor, AllColumns)
+    better = say_others(table, f"{text}:", talk, plain=plain)
     if better:
         talk.next(in_python(better, found, options), *[tune_command(options)] * (not options.tune))
 

@@ -113,8 +113,15 @@ class Leaderboard(dict[str, np.ndarray]):
         place = list(self["name"]).index(own)
         return None if self.behind(place) == "small" else str(self["name"][0])
 
-    def verdict(self, own: str) -> str:
-        """Whether the model of this name is worth using, beside the strongest of the others."""
+    def verdict(self, own: str, *, plain: bool = False) -> str:
+        """Whether the model of this name is worth using, beside the strongest of the others.
+
+        It is ``plain`` if it is one learner on all columns, because modules were no better.
+        """
+        if plain:
+            ahead = self["name"][0] == own and self.behind(1) != "small"
+            what = ": this is one learner on all columns" if ahead else ", and plain scikit-learn does as well"
+            return f"Modules do not help on these data{what}. {self.verdict(own)}"
         names = [str(name) for name in self["name"]]
         place = names.index(own)
         behind, other = self.behind(max(place, 1)), 0 if place else 1

@@ -76,7 +76,8 @@ def compare(
     leaderboard : Leaderboard
         The best first: ``name``, ``error`` (share of wrong labels, or 1 - R^2) with ``se`` over the
         folds (over the rows, if there is one fold), ``difference`` to the best with ``se_difference``
-        over the rows, times; ``print`` it.
+        over the rows, times; of regressors ``rmse`` too, root mean square errors in the units of y, the
+        mean over the folds. ``print`` it.
 
     Examples
     --------
@@ -139,6 +140,9 @@ def compare(
         "fit_time": fit_times.mean(axis=1),
         "predict_time": predict_times.mean(axis=1),
     }
+    if not classify:
+        variances = 1.0 / np.array(units)
+        columns["rmse"] = np.sqrt(errors * variances).mean(axis=1)
     return Leaderboard.of(columns, classify=classify)
 
 

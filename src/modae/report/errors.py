@@ -263,7 +263,7 @@ def rivals_section(
         models[name] = make_pipeline(clone(front), model)
     with catch_warnings(action="ignore"):  # rare classes in the folds of a search, and the like
         table = compare(models, subject.raw, subject.labels, cv=folds, n_jobs=n_jobs)
-    names, verdict = list(table["name"]), table.verdict(own)
+    names, verdict = list(table["name"]), table.verdict(own, plain=subject.is_one_learner)
     what, unit, column = ("share of wrong answers", "%", "error") if classify else ("R²", "", "score")
     times = ", ".join(f"{n} {t:.1f} s" for n, t in zip(names, table["fit_time"], strict=True))
     look = {"y_label": what, "unit": unit, "summary": f"Time of one fit: {times}.", "fixed": True}
