@@ -76,7 +76,7 @@ def test_hostile_names_are_texts(open_page):
     names = next(chart["rows"] for chart in page.charts if chart["kind"] == "matrix")
     legend = page.texts("#study figure.curves .legend li")
     assert legend[: len(names)] == names
-    whole = [name for name in names if len(name) > 16]  # without its middle, and whole at the pointer
-    short = [f"{name[:7]}…{name[-8:]}{name}" if name in whole else name for name in names]
+    whole = [name for name in names if len(name) > 24]  # without its middle, and whole at the pointer
+    short = [f"{name[:11]}…{name[-12:]}{name}" if name in whole else name for name in names]
     assert page.texts("figure.bars .x-tick") == short
     assert page.texts("figure.bars .x-tick title") == whole

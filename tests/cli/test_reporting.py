@@ -88,7 +88,18 @@ def test_machines_get_one_object(desk, call):
     answer = call("report", "vote.modae", "good.csv", "-o", "page.html", "--json")
     told = json.loads(answer.out)
     assert told["output"] == "page.html"
-    assert len(told["numbers"]) == 3
+    error, strongest, rows = told["numbers"]
+    assert error["label"] == "cross-validated error"
+    assert strongest["label"] == "error of the strongest other method"
+    assert rows == {"value": "60", "label": "rows", "text": ""}
+
+
+def test_the_terminal_says_whole_sentences(desk, call):
+    answer = call("report", "vote.modae", "good.csv", "-o", "page.html")
+    said = " ".join(answer.out.split())
+    assert "Error of the strongest other method: " in said
+    assert "One member alone has " in said
+    assert "rows: 60" not in said.lower()
 
 
 def test_title_rows_and_seed_are_taken(desk, call):

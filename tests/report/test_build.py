@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
@@ -46,7 +46,18 @@ def test_a_classifier_has_all_sections(wine_facts):
     judged = ["errors", "predictions", "trust", "uncertain"]
     inside = ["allocation", "columns", "likeness", "densities", "loss"]
     assert names_of(wine_facts) == judged + inside
-    assert len(wine_facts["numbers"]) == 3
+    assert [number["label"] for number in wine_facts["numbers"]] == ["cross-validated error", "rows"]
+    assert "no modules of this size reach less than" in wine_facts["studies"][0]["sections"][-1]["text"]
+
+
+def test_pictures_that_say_nothing_are_left_out(wine):
+    X, y = wine
+    all_columns = LinearModularAutoencoder(3, X.shape[1], diversity=0.5, random_state=0)
+    found = names_of(build(all_columns.fit(X), X, diversities=[0.0]).facts)
+    assert "columns" not in found
+    assert "allocation" not in found
+    some = names_of(build(clone(all_columns).set_params(n_components=2).fit(X), X, diversities=[0.0]).facts)
+    assert {"columns", "allocation"} <= set(some)
 
 
 def test_modules_alone_have_the_same_page_without_the_parts_of_the_labels(digit_facts):
@@ -108,7 +119,7 @@ def test_errors_of_a_model_without_a_path_are_bars(digits, section_of):
     (chart,) = section_of(facts, "errors")["charts"]
     assert chart["kind"] == "bars"
     assert "Bagging Autoencoders" not in chart["names"]  # it is that itself
-    assert len(facts["numbers"]) == 1
+    assert [number["label"] for number in facts["numbers"]] == ["cross-validated error", "rows"]
 
 
 def test_the_error_of_the_model_itself_is_on_the_page(wine):

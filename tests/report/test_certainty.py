@@ -138,7 +138,11 @@ def test_the_verdict_on_new_rows_is_that_of_the_model_itself(halves, section_of,
     assert sentences.count(own) == 1
     assert among["value"] != own
     assert among["value"] not in sentences  # it is that of other models
-    assert "The strongest of 1 other method, linear: " in among["text"]
+    assert "The strongest of 1 other method is linear, with " in among["text"]
+    strongest, n_rows = facts["numbers"][2:]
+    assert strongest["label"].endswith("error of the strongest other method")
+    assert strongest["text"] == "It is linear, trained on the same folds."
+    assert n_rows == {"value": str(len(y)), "label": "rows", "text": ""}
     found = section_of(facts, "rivals")
     assert found["text"].startswith("These are cross-validated errors of models like this one")
     assert "this model" not in found["charts"][0]["names"]

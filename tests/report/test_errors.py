@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import confusion_matrix
-from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -20,7 +20,7 @@ from modae import (
     report,
 )
 from modae.report import errors as errors_module
-from modae.utils.text import percent
+from modae.utils.text import format_number, percent
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 
@@ -140,6 +140,22 @@ def test_other_methods_are_judged_on_the_same_folds(task, wine, wine_model, sect
     assert "linear" in facts["verdict"]
     assert facts["summary"][0] == facts["verdict"]
     (errors,) = chart["values"]  # whatever the diversity
+    assert chart["names"][chart["own"]] == "this model"
+    ends = [value + sign * off for value, off in zip(errors, chart["error"], strict=True) for sign in (-1, 1)]
+    assert chart["range"][0] < min(ends) < max(ends) < chart["range"][1]
+    assert len(facts["numbers"]) <= 4
+    strongest = next(name for name in chart["names"] if name != "this model")
+    assert facts["numbers"][1]["text"].startswith(f"It is {strongest},")
+    if task == "classification":
+        other = errors[chart["names"].index(strongest)]
+        assert facts["numbers"][1]["value"] == percent(other)
+    else:
+        folds = KFold(5, shuffle=True, random_state=0).split(X)
+        off = [
+            np.sqrt(np.mean((few[strongest].fit(X.iloc[a], y[a]).predict(X.iloc[b]) - y[b]) ** 2))
+            for a, b in folds
+        ]
+        assert facts["numbers"][1]["value"] == format_number(np.mean(off), digits=3)
     assert errors == sorted(errors, reverse=task == "regression")  # R2, the best first
     if task == "classification":
         place = facts["start"]

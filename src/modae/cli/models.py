@@ -235,7 +235,8 @@ def report_command(options: Any, talk: Talk) -> None:
     talk.note(*notes)
     if facts["verdict"]:
         talk.say("verdict", facts["verdict"], first=True)
-    numbers = [f"{each['value']} {each['label']}. {each['text']}".strip() for each in facts["numbers"]]
+    figures = [each for each in facts["numbers"] if each["label"] != "rows"]
+    numbers = [f"{e['label'][0].upper()}{e['label'][1:]}: {e['value']}. {e['text']}".strip() for e in figures]
     said = [*facts["summary"][2:], *numbers]
     if facts["verdict"]:  # it has said the first number
         said = [*facts["summary"][3:], facts["numbers"][0]["text"], *numbers[1:]]

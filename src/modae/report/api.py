@@ -158,13 +158,13 @@ def build(
     if is_new and ensemble is not None:
         own = Answers.of(ensemble, subject.rows, subject.predicted)
     trials = errors.run_trials(subject, n_jobs, random_state, own)
-    found, verdict = sections(subject, trials, shape, n_jobs, own), ""
+    found, verdict, strongest = sections(subject, trials, shape, n_jobs, own), "", None
     if trials is not None and rivals:
-        beside, verdict = errors.rivals_section(subject, n_jobs, random_state, is_new)
+        beside, verdict, strongest = errors.rivals_section(subject, n_jobs, random_state, is_new)
         found.insert(int(found[0]["id"] == "errors"), beside)
         if not (trials.classify or is_new):
             verdict += f" Off by {trials.texts_at(subject.start)[0]} (root mean square)."
-    numbers = summary_numbers(subject, trials, is_new, verdict)
+    numbers = summary_numbers(subject, trials, is_new, verdict, strongest)
     if is_new and ensemble is not None and subject.labels is not None:
         verdict = words()["own"]["new"].format(own=own_words(subject))
     task = {"features": "features without labels"}.get(subject.parts.task, subject.parts.task)
@@ -257,9 +257,14 @@ def summary_text(subject: Subject, trials: PathErrors | None, rows: str | float 
 
 
 def summary_numbers(
-    subject: Subject, trials: PathErrors | None, is_new: bool, beside: str
+    subject: Subject,
+    trials: PathErrors | None,
+    is_new: bool,
+    beside: str,
+    strongest: tuple[str, str] | None,
 ) -> list[dict[str, str]]:
-    """Errors against the baselines, or what modules keep and share; the certificate.
+    """Errors of the model and of the strongest other method, and how many rows; without a target what
+    modules keep and share, and the certificate.
 
     On new rows that of the model itself is the first; ``beside`` then says what others are like.
     """
@@ -273,14 +278,18 @@ def summary_numbers(
         label = f"cross-validated {kind}{trials.score_at(subject.start)}"
         means = {name: trials.text(each.mean()) for name, each in trials.baselines.items()}
         gains = {name: _gain(each - own, trials) for name, each in trials.baselines.items()}
-        against = [f"One {name}: {means[name]}; {gains[name]}." for name in means if name != BAGGING]
-        alone = [f"One member alone: {trials.texts_at(subject.start)[1]}."] * (subject.n_modules > 1)
-        whose = ["Of models like this one, fitted to parts of these rows.", beside] if is_new else []
+        whole = {name: f"One {name} has {means[name]}" for name in means}
+        whole |= {BAGGING: f"{BAGGING} of the same size have {means.get(BAGGING)}"}
+        against = [f"{whole[name]}; {gains[name]}." for name in means]
+        alone = [f"One member alone has {trials.texts_at(subject.start)[1]}."] * (subject.n_modules > 1)
+        whose = ["It is that of models like this one, fitted to parts of these rows.", beside]
+        whose = whose if is_new else []
         against = [*filter(None, whose), *alone, *against]
         numbers.append((trials.text(own.mean()), label, " ".join(against)))
-        if BAGGING in means:
-            text = f"As many modules, each a PCA of a random draw of the rows: {gains[BAGGING]}."
-            numbers.append((means[BAGGING], f"error of {BAGGING}", text))
+        if strongest is not None:
+            said = f"It is {strongest[1]}, trained on the same folds."
+            numbers.append((strongest[0], f"{kind} of the strongest other method", said))
+        numbers.append((f"{subject.n_rows:,}", "rows", ""))
     elif hasattr(extractor, "explained_variance_ratio_of_mean_"):
         text = f"One module on average: {percent(np.mean(extractor.explained_variance_ratio_))}."
         if total := float(extractor.total_variance_):
@@ -288,12 +297,12 @@ def summary_numbers(
             kept = float(extractor.eigenvalues_[: subject.n_components].sum()) / total
             text += f" PCA with {counted(subject.n_components, 'component')}: {percent(kept)}."
         value = percent(extractor.explained_variance_ratio_of_mean_)
-        numbers.append((value, "of the variance kept by all modules", text))
+        numbers.append((value, "variance kept by all modules", text))
     if trials is None and subject.n_modules > 1 and subject.n_shown > 3:
         alike, _ = redundancy(extractor, subject.rows, n_samples=400, random_state=0)
         text = "1 if all modules carry the same information; lower if they differ."
         numbers.append((format_number(alike, digits=2), "distance correlation of two modules", text))
-    if hasattr(extractor, "attainment_"):
+    if trials is None and hasattr(extractor, "attainment_"):
         loss, bound = bounded_loss(extractor)
         gap = 0.0 if extractor.attainment_ == "attained" else max(float(extractor.optimality_gap_), 0.0)
         text = f"loss {loss}, lower bound {bound}: {words()['proofs'][extractor.attainment_]}"

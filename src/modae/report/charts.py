@@ -55,7 +55,10 @@ def curves(title: str, lines: Named, levels: Named | None = None, **content: Any
 
 
 def bars(title: str, names: Sequence[str], values: Any, **content: Any) -> Chart:
-    """Bars from 0 up, (n_diversities, n_bars); without a ``range`` the highest one fills the frame."""
+    """Bars from 0 up, (n_diversities, n_bars); without a ``range`` the highest one fills the frame.
+
+    With an ``error`` they are points with error bars, the one at the place ``own`` in another colour.
+    """
     top = 1.05 * max(float(np.max(values)), 1e-3)
     return chart("bars", title, **({"names": names, "values": values, "range": [0.0, top]} | content))
 

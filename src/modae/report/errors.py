@@ -242,10 +242,11 @@ def error_section(subject: Subject, trials: PathErrors) -> Section | None:
 
 def rivals_section(
     subject: Subject, n_jobs: int | None, seed: int, is_new: bool = False
-) -> tuple[Section, str]:
-    """The model beside other methods, which are trained on the same folds; and a verdict.
+) -> tuple[Section, str, tuple[str, str]]:
+    """The model beside other methods, which are trained on the same folds; and a verdict; and the error
+    and the name of the strongest of the others.
 
-    For new rows, whose verdict is the error of the model itself, the strongest of the others instead.
+    For new rows, whose verdict is the error of the model itself, that of the strongest instead.
     """
     front, extractor, ensemble = _unfitted(subject.parts)
     classify = subject.parts.task == "classification"
@@ -267,14 +268,19 @@ def rivals_section(
     what, unit, column = ("share of wrong answers", "%", "error") if classify else ("R²", "", "score")
     times = ", ".join(f"{n} {t:.1f} s" for n, t in zip(names, table["fit_time"], strict=True))
     look = {"y_label": what, "unit": unit, "summary": f"Time of one fit: {times}.", "fixed": True}
+    ends = np.array([table[column] - table["se"], table[column] + table["se"]])
+    room = 0.1 * np.ptp(ends) or 1e-3
+    look |= {"range": [ends.min() - room, ends.max() + room], "error": table["se"], "own": names.index(own)}
     drawn = bars("Each method, cross-validated", names, [table[column]], **look)
-    if not is_new:
-        return worded("rivals", [drawn], verdict=verdict, whose=""), verdict
     other = int(names[0] == own)
+    level = table.text("error", other) if classify else format_number(table["rmse"][other], digits=3)
+    strongest = level, names[other]
+    if not is_new:
+        return worded("rivals", [drawn], verdict=verdict, whose=""), verdict, strongest
     level = f"{'' if classify else 'R2 '}{table.text('error', other)} ({table.apart(own)})"
     rest = counted(len(names) - 1, "other method")
     found = worded("rivals", [drawn], verdict=verdict, whose=words()["rivals"]["new"])
-    return found, f"The strongest of {rest}, {names[other]}: {level}."
+    return found, f"The strongest of {rest} is {names[other]}, with {level}.", strongest
 
 
 def confusion_section(trials: PathErrors, whose: str) -> Section:

@@ -18,7 +18,7 @@ from modae.report.charts import Section, bars, chart, curves, matrix, module_nam
 from modae.report.subject import Subject, most_frequent
 from modae.utils.arrays import Array
 from modae.utils.parallel import run_parallel
-from modae.utils.text import format_number, percent
+from modae.utils.text import bounded_loss, format_number, percent
 
 MOST_ROWS = 2000
 
@@ -146,6 +146,8 @@ def allocation_section(subject: Subject) -> Section | None:
     shares = np.array([model.allocation_ for model in subject.models])
     used = 1 + int(np.flatnonzero(shares.max(axis=0) > NOBODY).max(initial=0))
     table = shares[:, : min(max(used, 2), MOST_COMPONENTS)]
+    if np.ptp(table) < NOBODY:
+        return None
     names = [str(number) for number in range(1, table.shape[1] + 1)]
     summary = [
         f"{np.sum(each > NOBODY)} principal components are used by some module, "
@@ -174,7 +176,11 @@ def loss_section(subject: Subject) -> Section | None:
     lines = {"the mean of all modules": (mean, None), "one module, on average": (alone, None)}
     axis: dict[str, Any] = {"y_label": "share of the variance lost", "y_range": [0.0, 1.05 * top]}
     lost = curves("Variance that is lost", lines, unit="%", mark=subject.start, summary=summary, **axis)
-    return worded("loss", [lost])
+    extractor: Any = subject.parts.extractor
+    if not hasattr(extractor, "attainment_"):
+        return worded("loss", [lost])
+    loss, bound = bounded_loss(extractor)
+    return worded("loss", [lost], [extractor.attainment_], loss=loss, bound=bound)
 
 
 def explained_columns(subject: Subject) -> Array:
@@ -196,9 +202,11 @@ def explained_columns(subject: Subject) -> Array:
     return np.array([[explained(each) for each in module_features(m, rows)] for m in subject.models])
 
 
-def explained_section(subject: Subject, shape: tuple[int, int] | None) -> Section:
-    """What each module looks at: columns by name, or an image of the pixels."""
+def explained_section(subject: Subject, shape: tuple[int, int] | None) -> Section | None:
+    """What each module looks at: columns by name, or an image of the pixels; None if all see all."""
     every = explained_columns(subject)
+    if np.ptp(every) < NOBODY:
+        return None
     shares = every[:, :MOST_MODULES]
     columns, names = module_names(shares.shape[1]), subject.names
     also = ["modules"] * (every.shape[1] > MOST_MODULES)

@@ -3,7 +3,7 @@
 const TICK_SIZE = 12; // pixels, as in the style sheet
 const TOP = 9; // pixels above a plot: half a tick label
 const BELOW = 26; // pixels below it: a tick label
-const LONGEST = 22; // characters of a tick label
+const LONGEST = 24; // characters of a tick label
 
 const ruler = document.createElement("canvas").getContext("2d");
 ruler.font = `${TICK_SIZE}px ${getComputedStyle(document.body).fontFamily}`;
@@ -67,7 +67,7 @@ function columnAxis(names, width, range = [-0.5, names.length - 0.5]) {
   const flat = widest(names.map((name) => shortened(name, LONGEST))) + 6;
   const short = flat <= 34; // numbers and the like: leave some out rather than turn them
   if (flat <= step || short) return { axis: nameAxis(names, range, step, flat, LONGEST), margin: BELOW };
-  const found = nameAxis(names, range, step, TICK_SIZE + 3, 16, { upright: true });
+  const found = nameAxis(names, range, step, TICK_SIZE + 3, LONGEST, { upright: true });
   return { axis: found, margin: besideOf(found) + 6 };
 }
 

@@ -12,6 +12,7 @@ const bars = {
     const layout = layoutOf(width, height, { l: besideOf(y), b: names.margin }, names.axis, y);
     const to = pixels(layout);
     const wide = 0.75 * (to.x(1) - to.x(0));
+    if (chart.error) return { layout, ...pointsWithErrors(chart, index, to) };
     const found = chart.values[index].map((value, place) => {
       const top = to.y(scaled(value, chart.unit) ?? 0);
       const box = { x: to.x(place) - wide / 2, y: top, width: wide, height: Math.max(to.y(0) - top, 0) };
@@ -26,6 +27,20 @@ const bars = {
     return [{ corner: chart.x_label, columns: [chart.y_label], rows }];
   },
 };
+
+/** Points with error bars, that of the model itself in another colour. */
+function pointsWithErrors(chart, index, to) {
+  const found = chart.values[index].map((value, place) => {
+    const error = chart.error[place] ?? 0;
+    const [low, at, high] = [value - error, value, value + error].map((each) => to.y(scaled(each, chart.unit)));
+    const own = place === chart.own;
+    const colour = lineColour(Number(own));
+    const line = straight(to.x(place), low, to.x(place), high, { stroke: colour, "stroke-width": own ? 3 : 2 });
+    const text = `${chart.names[place]}: ${formatNumber(value, chart.unit)} ± ${formatNumber(error, chart.unit)}`;
+    return { marks: [line, dot(to.x(place), at, own ? 7 : 5, colour)], note: [to.x(place), null, text] };
+  });
+  return { marks: found.flatMap(({ marks }) => marks), notes: found.map(({ note }) => note) };
+}
 
 function barNames(chart, width) {
   const range = [-0.6, chart.names.length - 0.4];
