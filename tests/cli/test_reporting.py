@@ -97,7 +97,7 @@ def test_machines_get_one_object(desk, call):
 def test_the_terminal_says_whole_sentences(desk, call):
     answer = call("report", "vote.modae", "good.csv", "-o", "page.html")
     said = " ".join(answer.out.split())
-    assert "Error of the strongest other method: " in said
+    assert "The error of the strongest other method is " in said
     assert "One member alone has " in said
     assert "rows: 60" not in said.lower()
 

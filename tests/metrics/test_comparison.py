@@ -181,19 +181,22 @@ def table(own, other, spread):
             0.1,
             0.2,
             0.11,
-            "About as good as the strongest of 1 other method: error 10.0%, other 20.0% (worse by 10.0% ± 11.0%).",
+            "About as good as the strongest of 1 other method: "
+            "error 10.0%, other 20.0% (worse by 10.0% ± 11.0%).",
         ),
         (
             0.2,
             0.1,
             0.11,
-            "About as good as the strongest of 1 other method: error 20.0%, other 10.0% (better by 10.0% ± 11.0%).",
+            "About as good as the strongest of 1 other method: "
+            "error 20.0%, other 10.0% (better by 10.0% ± 11.0%).",
         ),
         (
             0.104,
             0.1,
             0.003,
-            "About as good as the strongest of 1 other method: error 10.4%, other 10.0% (better by 0.4% ± 0.3%).",
+            "About as good as the strongest of 1 other method: "
+            "error 10.4%, other 10.0% (better by 0.4% ± 0.3%).",
         ),
         (
             0.2,
@@ -223,7 +226,10 @@ def test_regression_is_shown_as_r2_and_never_in_percent():
 def test_a_difference_agrees_with_the_rounded_numbers(measure):
     board = table(0.0584, 0.0526, 0.002)  # by 0.0058, but rounded they are 0.942 and 0.947
     board.measure = measure
-    shown = {"R2": "R2 0.942, other 0.947 (better by 0.005", "error": "error 5.8%, other 5.3% (better by 0.5%"}
+    shown = {
+        "R2": "R2 0.942, other 0.947 (better by 0.005",
+        "error": "error 5.8%, other 5.3% (better by 0.5%",
+    }
     assert shown[measure] in board.verdict("own")
     assert shown[measure].rpartition(" ")[2] + " ±" in str(board)
     board["difference"][1] = 0.03  # of other folds
@@ -246,7 +252,12 @@ def test_regressors_have_the_root_mean_square_error_in_units_of_the_target():
     ("own", "other", "spread", "words"),
     [
         (0.1, 0.2, 0.01, "Modules do not help on these data: this is one learner on all columns. Worth"),
-        (0.1, 0.1, 0.01, "Modules do not help on these data, and plain scikit-learn does as well. About"),
+        (
+            0.1,
+            0.1,
+            0.01,
+            "Modules do not help on these data, and plain scikit-learn does as well. About",
+        ),
         (0.2, 0.1, 0.01, "Modules do not help on these data, and plain scikit-learn does as well. Not"),
     ],
 )

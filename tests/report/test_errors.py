@@ -141,7 +141,9 @@ def test_other_methods_are_judged_on_the_same_folds(task, wine, wine_model, sect
     assert facts["summary"][0] == facts["verdict"]
     (errors,) = chart["values"]  # whatever the diversity
     assert chart["names"][chart["own"]] == "this model"
-    ends = [value + sign * off for value, off in zip(errors, chart["error"], strict=True) for sign in (-1, 1)]
+    ends = [
+        value + sign * off for value, off in zip(errors, chart["error"], strict=True) for sign in (-1, 1)
+    ]
     assert chart["range"][0] < min(ends) < max(ends) < chart["range"][1]
     assert len(facts["numbers"]) <= 4
     strongest = next(name for name in chart["names"] if name != "this model")

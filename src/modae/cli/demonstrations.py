@@ -78,8 +78,7 @@ def demo_command(options: Any, talk: Talk) -> None:
         table = compare(models, X, y, cv=[fold], n_jobs=-1, advance=advance)
     say_path(search, talk)
     better = say_others(table, f"wrong of the {N_TEST:,} that no model saw (members are 1-NN):", talk)
-    if better:
-        talk.next(f"rivals(X, y, classify=True)[{better!r}]  # modae.metrics")
+    talk.next(*[f"rivals(X, y, classify=True)[{better!r}]  # modae.metrics"] * bool(better))
     best = search.best_estimator_
     say_modules(model_summary(best), talk)
     drawings: dict[str, Any] = {

@@ -235,18 +235,18 @@ def in_python(name: str, found: TrainingData, options: Any) -> str:
     A table that only this command can read is named X and y instead.
     """
     member = "" if options.tune else ", member=model[-1].estimator"
-    lines = [f"others = rivals(X, y, classify={found.classify}{member})"]
-    lines.append(f"better = others[{name!r}].fit(X, y)")
-    lines[:0] = ["import modae", "from modae.metrics import rivals", f"model = modae.load({options.out!r})"]
-    kind = "parquet" if options.data.lower().endswith(".parquet") else "csv"
-    if options.data.lower().endswith((".csv", ".parquet")) and not any(options.reading.values()):
-        how = ", sep=None, engine='python'" if kind == "csv" else ""
-        rows = [f"table = pandas.read_{kind}({options.data!r}{how})"]
-        rows += [f"table = table.dropna(subset=[{options.target!r}])"] * (found.missing_label is not None)
-        rows.append(f"X, y = table[model.feature_names_in_], table[{options.target!r}]")
-        rows += ["X = model[:-1].transform(X)"] * bool(found.steps)
-        lines[:3] = ["import modae, pandas", *lines[1:3], *rows]
-    return "\n".join([f"# Python, for {name!r}:", *lines])
+    known = readable = options.data.lower().endswith(".csv") and not any(options.reading.values())
+    known &= found.missing_label is not None
+    lines = [
+        f"# Python, for {name!r}:\nimport modae, pandas\nfrom modae.metrics import rivals",
+        f"model = modae.load({options.out!r})",
+        *[f"table = pandas.read_csv({options.data!r}, sep=None, engine='python')"] * readable,
+        *[f"table = table.dropna(subset=[{options.target!r}])"] * known,
+        *[f"X, y = table[model.feature_names_in_], table[{options.target!r}]"] * readable,
+        *["X = model[:-1].transform(X)"] * (readable and bool(found.steps)),
+        f"others = rivals(X, y, classify={found.classify}{member})\nbetter = others[{name!r}].fit(X, y)",
+    ]
+    return "\n".join(lines)
 
 
 def make_member(name: str, classify: bool) -> Any:
@@ -299,8 +299,7 @@ def beside_others(
     slow = [name for name in ("gradient boosting", "SVM") if name not in others]
     text += f", without {' and '.join(slow)}, which would take long" if slow else ""
     text += "; chosen by them, so its own error is a little optimistic" if options.tune else ""
-    learner = model[-1] if isinstance(model, Pipeline) else model
-    plain = isinstance(learner.extractor, AllColumns)
+    plain = isinstance((model[-1] if isinstance(model, Pipeline) else model).extractor, AllColumns)
     better = say_others(table, f"{text}:", talk, plain=plain)
     if better:
         talk.next(in_python(better, found, options), *[tune_command(options)] * (not options.tune))

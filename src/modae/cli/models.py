@@ -235,8 +235,7 @@ def report_command(options: Any, talk: Talk) -> None:
     talk.note(*notes)
     if facts["verdict"]:
         talk.say("verdict", facts["verdict"], first=True)
-    figures = [each for each in facts["numbers"] if each["label"] != "rows"]
-    numbers = [f"{e['label'][0].upper()}{e['label'][1:]}: {e['value']}. {e['text']}".strip() for e in figures]
+    numbers = [_sentences(each) for each in facts["numbers"] if each["label"] != "rows"]
     said = [*facts["summary"][2:], *numbers]
     if facts["verdict"]:  # it has said the first number
         said = [*facts["summary"][3:], facts["numbers"][0]["text"], *numbers[1:]]
@@ -245,6 +244,12 @@ def report_command(options: Any, talk: Talk) -> None:
     text = f"{options.out} ({size(n_bytes)}): open it in a browser; it needs no network."
     told = {name: facts[name] for name in ("numbers", "summary", "verdict")}
     talk.say("written", text, output=options.out, bytes=n_bytes, **told)
+
+
+def _sentences(number: dict[str, str]) -> str:
+    """What a key figure of a page is."""
+    label = f"{number['label']}," if "," in number["label"] else number["label"]
+    return f"The {label} is {number['value']}. {number['text']}".strip()
 
 
 def image_shape(typed: str, n_columns: int) -> Any:

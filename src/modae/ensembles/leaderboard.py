@@ -15,9 +15,6 @@ COLUMNS = (
 #: A difference of so many standard errors is clear; of one, or of half a percent, it is small.
 CLEAR, SMALL = 2.0, 0.005
 
-#: What the difference of two errors may be off by when they are rounded.
-MOST_ROUNDED = 0.00101
-
 SIZE_NAMES = ("n_modules", "n_components", "diversity", "rotation", "scale", "family")
 
 
@@ -75,11 +72,12 @@ class Leaderboard(dict[str, np.ndarray]):
         """How far one model is behind the best: by as much as the rounded errors differ, unless these
         are of other folds.
         """
-        classify, difference = self.measure == "error", self["difference"][place]
+        classify, apart = self.measure == "error", self["difference"][place]
         shown = [float(self.text("error", each).removesuffix("%")) for each in (place, 0)]
         rounded = abs(shown[0] - shown[1]) * (0.01 if classify else 1.0)
-        rounded = rounded if abs(rounded - difference) < MOST_ROUNDED else difference
-        return f"{percent(rounded) if classify else fixed(rounded)} ± {self.text('se_difference', place)}"
+        rounded = rounded if abs(rounded - apart) < 0.00101 else apart  # both errors have three digits
+        text = percent(rounded) if classify else fixed(rounded)
+        return f"{text} ± {self.text('se_difference', place)}"
 
     def __str__(self) -> str:
         rows = [("model", self.measure, "behind it", "fit", "predict")]
@@ -96,10 +94,10 @@ class Leaderboard(dict[str, np.ndarray]):
 
     def apart(self, own: str) -> str:
         """How much better or worse the strongest of the others is than the model of this name."""
-        first = list(self["name"]).index(own) == 0
-        place = 1 if first else list(self["name"]).index(own)
-        same = self["difference"][place] == self["se_difference"][place] == 0.0
-        return "equal" if same else f"{'worse' if first else 'better'} by {self._gap(place)}"
+        place = list(self["name"]).index(own)
+        gap = f"{'better' if place else 'worse'} by {self._gap(max(place, 1))}"
+        same = self["difference"][max(place, 1)] == self["se_difference"][max(place, 1)] == 0.0
+        return "equal" if same else gap
 
     def behind(self, place: int) -> str:
         """Whether what a model is behind the best is "clear", "small", or neither: "unclear"."""
@@ -120,7 +118,8 @@ class Leaderboard(dict[str, np.ndarray]):
         """
         if plain:
             ahead = self["name"][0] == own and self.behind(1) != "small"
-            what = ": this is one learner on all columns" if ahead else ", and plain scikit-learn does as well"
+            kind = ": this is one learner on all columns"
+            what = kind if ahead else ", and plain scikit-learn does as well"
             return f"Modules do not help on these data{what}. {self.verdict(own)}"
         names = [str(name) for name in self["name"]]
         place = names.index(own)

@@ -141,8 +141,7 @@ def compare(
         "predict_time": predict_times.mean(axis=1),
     }
     if not classify:
-        variances = 1.0 / np.array(units)
-        columns["rmse"] = np.sqrt(errors * variances).mean(axis=1)
+        columns["rmse"] = np.sqrt(errors / units).mean(axis=1)
     return Leaderboard.of(columns, classify=classify)
 
 

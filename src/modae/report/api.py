@@ -158,13 +158,14 @@ def build(
     if is_new and ensemble is not None:
         own = Answers.of(ensemble, subject.rows, subject.predicted)
     trials = errors.run_trials(subject, n_jobs, random_state, own)
-    found, verdict, strongest = sections(subject, trials, shape, n_jobs, own), "", None
+    found, verdict, others = sections(subject, trials, shape, n_jobs, own), "", ("", "", "")
     if trials is not None and rivals:
-        beside, verdict, strongest = errors.rivals_section(subject, n_jobs, random_state, is_new)
+        beside, others = errors.rivals_section(subject, n_jobs, random_state, is_new)
+        verdict = others[0]
         found.insert(int(found[0]["id"] == "errors"), beside)
         if not (trials.classify or is_new):
             verdict += f" Off by {trials.texts_at(subject.start)[0]} (root mean square)."
-    numbers = summary_numbers(subject, trials, is_new, verdict, strongest)
+    numbers = summary_numbers(subject, trials, is_new, others)
     if is_new and ensemble is not None and subject.labels is not None:
         verdict = words()["own"]["new"].format(own=own_words(subject))
     task = {"features": "features without labels"}.get(subject.parts.task, subject.parts.task)
@@ -257,16 +258,13 @@ def summary_text(subject: Subject, trials: PathErrors | None, rows: str | float 
 
 
 def summary_numbers(
-    subject: Subject,
-    trials: PathErrors | None,
-    is_new: bool,
-    beside: str,
-    strongest: tuple[str, str] | None,
+    subject: Subject, trials: PathErrors | None, is_new: bool, beside: tuple[str, str, str]
 ) -> list[dict[str, str]]:
     """Errors of the model and of the strongest other method, and how many rows; without a target what
     modules keep and share, and the certificate.
 
-    On new rows that of the model itself is the first; ``beside`` then says what others are like.
+    On new rows that of the model itself is the first. ``beside`` is what is said of the others, and the
+    error and the name of the strongest of them.
     """
     extractor, numbers = subject.parts.extractor, []
     kind = "root mean square error" if subject.parts.task == "regression" else "error"
@@ -278,17 +276,15 @@ def summary_numbers(
         label = f"cross-validated {kind}{trials.score_at(subject.start)}"
         means = {name: trials.text(each.mean()) for name, each in trials.baselines.items()}
         gains = {name: _gain(each - own, trials) for name, each in trials.baselines.items()}
-        whole = {name: f"One {name} has {means[name]}" for name in means}
-        whole |= {BAGGING: f"{BAGGING} of the same size have {means.get(BAGGING)}"}
-        against = [f"{whole[name]}; {gains[name]}." for name in means]
+        who = {name: f"One {name} has" for name in means} | {BAGGING: f"{BAGGING} of this size have"}
+        against = [f"{who[name]} {means[name]}; {gains[name]}." for name in means]
         alone = [f"One member alone has {trials.texts_at(subject.start)[1]}."] * (subject.n_modules > 1)
-        whose = ["It is that of models like this one, fitted to parts of these rows.", beside]
-        whose = whose if is_new else []
-        against = [*filter(None, whose), *alone, *against]
+        whose = ["It is that of models like this one, fitted to parts of these rows.", beside[0]]
+        against = [*filter(None, whose * is_new), *alone, *against]
         numbers.append((trials.text(own.mean()), label, " ".join(against)))
-        if strongest is not None:
-            said = f"It is {strongest[1]}, trained on the same folds."
-            numbers.append((strongest[0], f"{kind} of the strongest other method", said))
+        if beside[1]:
+            label = f"{kind} of the strongest other method"
+            numbers.append((beside[1], label, f"It is {beside[2]}, trained on the same folds."))
         numbers.append((f"{subject.n_rows:,}", "rows", ""))
     elif hasattr(extractor, "explained_variance_ratio_of_mean_"):
         text = f"One module on average: {percent(np.mean(extractor.explained_variance_ratio_))}."

@@ -242,8 +242,8 @@ def error_section(subject: Subject, trials: PathErrors) -> Section | None:
 
 def rivals_section(
     subject: Subject, n_jobs: int | None, seed: int, is_new: bool = False
-) -> tuple[Section, str, tuple[str, str]]:
-    """The model beside other methods, which are trained on the same folds; and a verdict; and the error
+) -> tuple[Section, tuple[str, str, str]]:
+    """The model beside other methods, which are trained on the same folds; and a verdict, with the error
     and the name of the strongest of the others.
 
     For new rows, whose verdict is the error of the model itself, that of the strongest instead.
@@ -270,17 +270,17 @@ def rivals_section(
     look = {"y_label": what, "unit": unit, "summary": f"Time of one fit: {times}.", "fixed": True}
     ends = np.array([table[column] - table["se"], table[column] + table["se"]])
     room = 0.1 * np.ptp(ends) or 1e-3
-    look |= {"range": [ends.min() - room, ends.max() + room], "error": table["se"], "own": names.index(own)}
+    look |= {"range": [ends.min() - room, ends.max() + room]}
+    look |= {"error": table["se"], "own": names.index(own)}
     drawn = bars("Each method, cross-validated", names, [table[column]], **look)
     other = int(names[0] == own)
-    level = table.text("error", other) if classify else format_number(table["rmse"][other], digits=3)
-    strongest = level, names[other]
+    off = table.text("error", other) if classify else format_number(table["rmse"][other], digits=3)
     if not is_new:
-        return worded("rivals", [drawn], verdict=verdict, whose=""), verdict, strongest
+        return worded("rivals", [drawn], verdict=verdict, whose=""), (verdict, off, names[other])
     level = f"{'' if classify else 'R2 '}{table.text('error', other)} ({table.apart(own)})"
     rest = counted(len(names) - 1, "other method")
     found = worded("rivals", [drawn], verdict=verdict, whose=words()["rivals"]["new"])
-    return found, f"The strongest of {rest} is {names[other]}, with {level}.", strongest
+    return found, (f"The strongest of {rest} is {names[other]}, with {level}.", off, names[other])
 
 
 def confusion_section(trials: PathErrors, whose: str) -> Section:

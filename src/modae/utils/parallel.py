@@ -23,7 +23,7 @@ from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
 
-#: Seconds between two lines of progress where there is no terminal: the first ones, and those after hours.
+#: Seconds between two lines of progress where there is no terminal: the first ones, and at most.
 LINES_APART, MOST_APART = 10.0, 60.0
 
 #: The part of the steps that must be done before the time of the others is guessed from it: rows are
@@ -187,7 +187,8 @@ def how_far(done: int, total: int | None, unit: str, seconds: float) -> str:
     >>> how_far(500, 2000, "row", 4.0), how_far(500, None, "row", 200.0)
     ('25%, 500 of 2,000 rows, about 10 s left', '500 rows, 3 min so far')
     """
-    known, left = f"{done:,} {unit}s, " * bool(done), total is not None and ENOUGH[unit] * total <= done < total
+    left = total is not None and ENOUGH[unit] * total <= done < total
+    known = f"{done:,} {unit}s, " * bool(done)
     if total and done:
         known = f"{done / total:.0%}, {done:,} of {total:,} {unit}s, "
         seconds *= total / done - 1.0 if left else 1.0
