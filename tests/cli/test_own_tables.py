@@ -259,3 +259,48 @@ def test_numbers_in_the_first_line_stay_as_they_are_written(desk, call):
         answer = call("fit", name, "--target", "kind", "-o", "m.modae", "--no-check")
         assert answer.code == 0, answer.err
         assert list(modae.load("m.modae").feature_names_in_) == names, name
+
+
+SPECTRA = RNG.random((60, 12)).round(4)
+SCALES = {
+    "even": np.arange(900, 924, 2),
+    "even, falling": [f"{each:.1f}" for each in 4000 - 3.9 * np.arange(12)],
+    "rising": [0.5, 1, 2, 5, 7, 11, 12, 18, 20, 21, 30, 60],
+    "times": np.arange(12) / 12,
+}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("labelled", [False, True])
+def test_a_first_line_that_is_a_scale_has_names(desk, call, scale, labelled):
+    table = pd.DataFrame(SPECTRA, columns=[*map(str, SCALES[scale])])
+    if labelled:
+        table.insert(0, "batch", np.arange(60) % 7)
+    table.to_csv("t.csv", index=False)
+    answer = call("fit", "t.csv", "-o", "m.modae", "--json")
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    assert told["rows"] == 60
+    assert any("The first line was taken for names" in note for note in told["notes"])
+    assert "--no-header" not in answer.out
+    assert call("transform", "m.modae", "t.csv", "-o", "out.csv").code == 0
+
+
+def test_a_first_line_like_the_others_is_a_row(desk, call):
+    for rows in (SPECTRA, SPECTRA.cumsum(axis=1), np.arange(60)[:, None] + np.arange(12), SPECTRA[:, :3]):
+        pd.DataFrame(rows).to_csv("t.csv", index=False, header=False)
+        answer = call("fit", "t.csv", "-o", "m.modae")
+        assert answer.code == 2
+        assert "--no-header" in answer.said
+
+
+def test_a_table_that_does_not_fit_is_told_the_columns_of_the_model(desk, call):
+    pd.DataFrame(SPECTRA, columns=np.arange(900, 924, 2)).to_csv("t.csv", index=False)
+    assert call("fit", "t.csv", "-o", "m.modae", "-q").code == 0
+    pd.DataFrame(SPECTRA).to_csv("new.csv", index=False, header=False)
+    answer = call("transform", "m.modae", "new.csv", "-o", "out.csv")
+    assert "new.csv lacks '900', '902'" in answer.said
+    assert "--no-header" not in answer.said
+    assert call("fit", "new.csv", "-o", "m.modae", "-q", "--no-header").code == 0
+    answer = call("transform", "m.modae", "new.csv", "-o", "out.csv")
+    assert "use --no-header, as in the fit" in answer.said

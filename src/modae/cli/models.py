@@ -48,6 +48,7 @@ class ModelFile:
         self.first = self.parts.steps[0] if self.parts.steps else self.parts.last
         names = getattr(self.first, "feature_names_in_", None)
         self.names = None if names is None else tuple(map(str, names))
+        self.named = names is not None
         notes = getattr(self.estimator, NOTES, {})
         self.notes: dict[str, Any] = notes if isinstance(notes, dict) else {}
         self.target: str | None = self.notes.get("target")
@@ -97,7 +98,9 @@ class ModelFile:
         free = [name for name in table.kinds if name not in own]
         near = [*dict.fromkeys(filter(None, (nearest(name, free) for name in missing[:5])))]
         meant = f"did you mean {listed(near)}? Rename {'it' if len(near) == 1 else 'them'}."
-        refuse_if(missing, f"{lacks}; {meant}" if near else f"{lacks}: add or rename what is missing.")
+        bare = all(name[:6] == "column" and name[6:].isdigit() for name in names)
+        add = "use --no-header, as in the fit" if bare else "add or rename what is missing"
+        refuse_if(missing, f"{lacks}; {meant}" if near and not bare else f"{lacks}: {add}.")
         ignored = [name for name in table.kinds if name not in known]
         if ignored:
             notes.append(f"Not used: {listed(ignored)}.")
@@ -190,7 +193,7 @@ def report_command(options: Any, talk: Talk) -> None:
     check_output(options.out, (".html", ".htm"), (options.data, options.model))
     model = ModelFile(options.model)
     shape = image_shape(options.image, int(model.parts.extractor.n_features_in_))
-    table = open_table(options.data, reading_of(options, model.reading), model.names or ())
+    table = open_table(options.data, reading_of(options, model.reading), fitted=model.named)
     target = options.target
     there = {*table.kinds, *table.labels}
     other = model.target in there and target in there - {model.target}

@@ -19,6 +19,7 @@ import numpy as np
 
 from modae.cli.console import UserError, refuse_if
 from modae.sources.cells import Reading, is_number_text
+from modae.sources.frames import matrix_of
 from modae.sources.opening import DEFAULT, ENDINGS, path_source
 from modae.sources.source import Source
 from modae.sources.writers import Write, csv_writer, open_writer
@@ -26,6 +27,12 @@ from modae.utils.text import listed
 
 #: About as much as one batch of numbers takes.
 BATCH_BYTES = 8 * 2**20
+
+#: The fewest numbers that may be a scale, if they are far from those below; that rise evenly; or rise.
+FEWEST_STEPS, MORE_STEPS, MOST_STEPS = 3, 4, 6
+
+#: All steps are the same.
+EVEN = 2
 
 #: What a target of a matrix may be.
 NO_LABELS = "the index of a column, or of numpy.savez(file, X=rows, y=labels) a name, such as y"
@@ -77,17 +84,24 @@ def as_typed(options: Mapping[str, Any]) -> list[list[str]]:
 
 
 def open_table(
-    typed: str, how: Reading = DEFAULT, known: Iterable[str] = (), **options: Sequence[str]
+    typed: str,
+    how: Reading = DEFAULT,
+    known: Iterable[str] = (),
+    *,
+    fitted: bool = False,
+    **options: Sequence[str],
 ) -> Source:
     """The table with this path, which must have the columns that options name, such as ``keep=["id"]``.
 
-    If the first line of a CSV has one of these, or of those ``known``, it is one of names, numbers too.
+    If the first line of a CSV has one of these, or of those ``known``, it is one of names, numbers too;
+    so it is for a model that is ``fitted`` to names, and if no row is like it.
     ``-`` is a CSV on standard input, copied to a file to be read twice.
     """
     path, label = (_standard_input(), "standard input") if typed == "-" else (Path(typed), typed)
     check_is_file(path)
     table = path_source(path, label, how)
-    if how.header and table.kinds.keys().isdisjoint([*known, *chain.from_iterable(options.values())]):
+    named = not table.kinds.keys().isdisjoint([*known, *chain.from_iterable(options.values())])
+    if how.header and not (fitted or named or is_scale(table)):
         numbers, first_line = number_names(table), f"{label}: the first line holds"
         all_numbers = numbers and len(numbers) == len(table.kinds)
         refuse_if(all_numbers, f"{first_line} numbers, not names: use --no-header, or rename them.")
@@ -124,6 +138,33 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 def number_names(table: Source) -> list[str]:
     """Names in the first line of a CSV that might be the numbers of a row."""
     return [name for name in table.kinds if is_number_text(name)] if table.kind == "CSV" else []
+
+
+def is_scale(table: Source) -> bool:
+    """Whether the numbers in the first line are a scale, such as wavelengths or times, and no row.
+
+    They rise or fall, evenly or not, and no row does so too; or all are far from the numbers below.
+    """
+    names = [name for name in number_names(table) if table.kinds[name] == "number"]
+    if len(names) < FEWEST_STEPS:
+        return False
+    line = np.array([float(name) for name in names])
+    rows = matrix_of(table.sample, names).astype(np.float64)
+    rows = rows[np.isfinite(rows).all(axis=1)]
+    if not _steps(line) or not len(rows):
+        return bool(_steps(line))
+    few = len(names) < (MORE_STEPS if _steps(line) == EVEN else MOST_STEPS)
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    far = (line < 2 * low - high) | (line > 2 * high - low)
+    return bool(far.all()) or (not few and _steps(line) > max(map(_steps, rows)))
+
+
+def _steps(line: np.ndarray) -> int:
+    """``EVEN`` if all steps from number to number are the same, 1 if all have the same sign, else 0."""
+    steps = np.diff(line)
+    if not ((steps > 0).all() or (steps < 0).all()):
+        return 0
+    return EVEN if np.allclose(steps, steps.mean(), rtol=0.01) else 1
 
 
 def _standard_input() -> Path:

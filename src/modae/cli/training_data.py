@@ -20,7 +20,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from modae.cli.columns import MANY_ROWS, read_rows, refuse_columns
 from modae.cli.console import Talk, UserError, refuse_if
 from modae.cli.seen_rows import SeenRows
-from modae.cli.tables import find_target, number_names, open_table, place_of, reading_of
+from modae.cli.tables import find_target, is_scale, number_names, open_table, place_of, reading_of
 from modae.data.validation import take_rows
 from modae.ensembles.votes import stratified
 from modae.sources.frames import joined
@@ -217,7 +217,8 @@ def read_table(options: Any, talk: Talk) -> TrainingData:
     numbers = [] if named else number_names(table)
     if numbers:
         names = f"The first line was taken for names, {listed(numbers, 2)} too"
-        found.notes.append(f"{names}: if it is a row, use --no-header.")
+        why = ": these rise or fall unlike those below, as wavelengths or times do"
+        found.notes.append(f"{names}{why if is_scale(table) else ': if it is a row, use --no-header'}.")
     if "" in table.kinds:
         found.notes.append("A column without a name (row numbers?) is left out.")
     return found
