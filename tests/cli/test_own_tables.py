@@ -287,7 +287,8 @@ def test_a_first_line_that_is_a_scale_has_names(desk, call, scale, labelled):
 
 
 def test_a_first_line_like_the_others_is_a_row(desk, call):
-    for rows in (SPECTRA, SPECTRA.cumsum(axis=1), np.arange(60)[:, None] + np.arange(12), SPECTRA[:, :3]):
+    even = np.arange(60)[:, None] + np.arange(12)
+    for rows in (SPECTRA, SPECTRA.cumsum(axis=1), even, SPECTRA[:, :3]):
         pd.DataFrame(rows).to_csv("t.csv", index=False, header=False)
         answer = call("fit", "t.csv", "-o", "m.modae")
         assert answer.code == 2
@@ -304,3 +305,22 @@ def test_a_table_that_does_not_fit_is_told_the_columns_of_the_model(desk, call):
     assert call("fit", "new.csv", "-o", "m.modae", "-q", "--no-header").code == 0
     answer = call("transform", "m.modae", "new.csv", "-o", "out.csv")
     assert "use --no-header, as in the fit" in answer.said
+
+
+@pytest.mark.parametrize("dtype", [object, "string"])
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NA], ids=["None", "NaN", "NA"])
+def test_a_model_that_fills_takes_what_pandas_has_for_nothing(desk, call, dtype, nothing):
+    town = np.array(["Ulm", "Bonn", "Ulm", None] * 15, dtype=object)
+    size = np.array(["S", "M", "L", "S", None] * 12, dtype=object)
+    table = flowers(60).assign(town=town, size=size)
+    table.loc[3, "wide"] = np.nan
+    table.to_csv("t.csv", index=False)
+    fit = ("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--encode", "--impute")
+    assert call(*fit, "--order", "S,M,L", "--no-check").code == 0
+    assert call("predict", "m.modae", "t.csv", "-o", "out.csv").code == 0
+    rows = table.drop(columns="kind")
+    for name in ("town", "size"):
+        filled = [nothing if each is None else each for each in table[name]]
+        rows[name] = pd.Series(filled, dtype=dtype)
+    told = modae.load("m.modae").predict(rows)
+    np.testing.assert_array_equal(told, pd.read_csv("out.csv")["predicted_kind"])

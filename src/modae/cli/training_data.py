@@ -334,12 +334,14 @@ def front_steps(found: TrainingData, scale: bool, impute: bool) -> list[tuple[st
     """
     if not found.categories and not impute:
         return [("scale", found.scaler)] if scale else []
+    import pandas as pd
+
     rows = found.sample.rows
     columns = getattr(rows, "columns", range(rows.shape[1]))
     numbers = [name for name in columns if name not in found.categories]
     median = [SimpleImputer(strategy="median")] if impute else []
     for_numbers = [*median, *([StandardScaler()] if scale else [])]
-    frequent = [SimpleImputer(strategy="most_frequent", missing_values=None)] if impute else []
+    frequent = [SimpleImputer(strategy="most_frequent", missing_values=pd.NA)] if impute else []
     plain = [name for name in found.categories if name not in found.orders]
     known = [sorted(found.categories[name]) for name in plain]
     encoder = OneHotEncoder(categories=known, handle_unknown="ignore", sparse_output=False)
