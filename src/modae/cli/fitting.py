@@ -88,11 +88,12 @@ def fit_command(options: Any, talk: Talk) -> None:
             fit(model, found, talk)
     talk.note(*(one_line(str(each.message)) for each in caught))
     pipeline = Pipeline([*found.steps, ("modules" if found.y is None else "ensemble", model)])
-    own = ("format", "sheet")  # of this table, and not of others
-    reading = {name: value for name, value in options.reading.items() if value and name not in own}
+    # The format is that of this table, and not of others.
+    reading = {name: value for name, value in options.reading.items() if value and name != "format"}
     notes = {name: talk.data[name] for name in KEPT if name in talk.data}
     notes |= {"impute": options.impute, "reading": reading}
-    notes |= {"options": join(chain.from_iterable(as_typed(reading)))} if reading else {}
+    cells = {name: value for name, value in reading.items() if name != "sheet"}
+    notes |= {"options": join(chain.from_iterable(as_typed(cells)))} if cells else {}
     if found.y is not None:
         notes |= {"target": options.target, "task": "classify" if found.classify else "regress"}
     if found.seen is not None:

@@ -56,8 +56,10 @@ def reading_of(options: Any, remembered: Mapping[str, Any] | None = None) -> Rea
     """How the table is written, as options say; what they do not say is as in the fit of the model.
 
     Marks that can be several, those of nothing and those to take off, are added to those of the fit.
+    Of an Excel file, the sheet of the fit is read if it is there.
     """
-    known = remembered or {}
+    known = dict(remembered or {})
+    known["usual_sheet"] = known.pop("sheet", None)
     given = {name: value for name, value in options.reading.items() if value}
     several = given.keys() & known.keys() & {"strip", "missing"}
     both = {name: [*dict.fromkeys([*known[name], *given[name]])] for name in several}
@@ -121,7 +123,20 @@ def require_column(table: Source, option: str, name: str) -> None:
     if name not in table.kinds:
         near = nearest(name, table.kinds)
         hint = f"did you mean {near!r}?" if near else f"there are {listed(table.kinds)}."
-        raise UserError(f"--{option} {name}: {table.origin} has no such column; {hint}")
+        elsewhere, add = other_sheets(table, [name])
+        hint = elsewhere if add else f"{hint} {elsewhere}".strip()
+        raise UserError(f"--{option} {name}: {table.origin} has no such column; {hint}", add)
+
+
+def other_sheets(table: Source, names: Sequence[str]) -> tuple[str, list[list[str]]]:
+    """The other sheet of an Excel file that has these columns, as a sentence and as options; or all."""
+    for sheet, known in table.sheets.items():
+        if set(names) <= set(known):
+            return f"the sheet {sheet!r} has {'it' if len(names) == 1 else 'them'}.", [
+                ["--sheet", sheet]
+            ]
+    known = listed(table.sheets)
+    return f"--sheet NAME reads one of its other sheets: {known}." if table.sheets else "", []
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:

@@ -2,9 +2,9 @@
 
 Four things in a member are not for skops, and a :class:`Placeholder` goes into the file instead: our
 own estimators, which are stored as ours; search trees of nearest neighbours, which are built again;
-requests for metadata, which refer back to their owner; and pandas.NA. A member is as safe as skops makes it: classes
-are made only if skops trusts them, or :func:`trusted_names`, or the user. What numbers are in them
-nobody checks, but for the branches of trees.
+requests for metadata, which refer back to their owner; and pandas.NA. A member is as safe as skops
+makes it: classes are made only if skops trusts them, or :func:`trusted_names`, or the user. What numbers
+are in them nobody checks, but for the branches of trees.
 """
 
 import json
