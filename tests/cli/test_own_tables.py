@@ -100,7 +100,7 @@ STAMPS = ["%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%Y/%m/%d %H:%M", "%Y-%m-%d %H:
 
 @pytest.mark.parametrize("stamp", [*STAMPS, "%Y-%m-%dT%H:%MZ", "%Y-%m-%dT%H:%M:%S+00:00"])
 def test_dates_with_times_are_dates(desk, call, stamp):
-    flowers(60).assign(when=DAYS.strftime(stamp)).to_csv("t.csv", index=False)
+    flowers(60).assign(when=RNG.permutation(DAYS.strftime(stamp))).to_csv("t.csv", index=False)
     answer = call(
         "fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check", "--scale", "standard"
     )
@@ -324,3 +324,44 @@ def test_a_model_that_fills_takes_what_pandas_has_for_nothing(desk, call, dtype,
         rows[name] = pd.Series(filled, dtype=dtype)
     told = modae.load("m.modae").predict(rows)
     np.testing.assert_array_equal(told, pd.read_csv("out.csv")["predicted_kind"])
+
+
+def test_each_column_that_is_refused_has_its_line_and_its_reason(desk, call):
+    table = flowers(60).assign(
+        id=np.arange(500, 560),
+        price="7,5",
+        comment=[f"it is {i} days ago" for i in range(60)],
+        code=[f"K{i}" for i in range(60)],
+        town=["Ulm", "Bonn", None] * 20,
+        nothing="",
+        **{f"q{i:02}": ["yes", "no"] * 30 for i in range(20)},
+    )
+    table.loc[3, "wide"] = np.nan
+    table.to_csv("t.csv", index=False)
+    answer = call("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check")
+    said = answer.said
+    for column, reason in {
+        "comment": "another string in most rows, as in free text: leave it out;",
+        "code": "another string in most rows, as in an id: leave it out;",
+        "town": "no value in 20 rows;",
+    }.items():
+        assert said.partition(f" {column!r} (")[2].partition("): ")[2].startswith(reason)
+    assert "12 other columns such as 'q08'; another whole number is in every row of 'id'" in said
+    assert "no row has a value in 'nothing': leave it out; some cells of 'wide' are empty" in said
+    assert call(*answer.proposed).code == 0
+
+
+@pytest.mark.parametrize("stamp", STAMPS)
+@pytest.mark.parametrize("step", [1, -1], ids=["rising", "falling"])
+def test_dates_in_the_order_of_the_rows_are_to_be_left_out(desk, call, stamp, step):
+    flowers(60).assign(when=DAYS[::step].strftime(stamp)).to_csv("t.csv", index=False)
+    fit = ("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check")
+    answer = call(*fit)
+    assert "rows are in the order of 'when': new rows will lie beyond it" in answer.said
+    assert answer.proposed == [*fit, "--drop", "when"]
+    assert call(*answer.proposed).code == 0
+    answer = call(*fit, "--dates", "--json")
+    (note,) = [note for note in json.loads(answer.out)["notes"] if "order" in note]
+    assert note.startswith("Rows are in the order of 'when': new rows will lie beyond it, and")
+    flowers(60).assign(when=RNG.permutation(DAYS.strftime(stamp))).to_csv("t.csv", index=False)
+    assert "order" not in str(json.loads(call(*fit, "--dates", "--json").out).get("notes"))

@@ -17,8 +17,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from modae.cli.columns import MANY_ROWS, read_rows, refuse_columns
+from modae.cli.columns import read_rows, refuse_columns
 from modae.cli.console import Talk, UserError, refuse_if
+from modae.cli.oddities import MANY_ROWS
 from modae.cli.seen_rows import SeenRows
 from modae.cli.tables import find_target, is_scale, number_names, open_table, place_of, reading_of
 from modae.data.validation import take_rows
