@@ -365,3 +365,27 @@ def test_dates_in_the_order_of_the_rows_are_to_be_left_out(desk, call, stamp, st
     assert note.startswith("Rows are in the order of 'when': new rows will lie beyond it, and")
     flowers(60).assign(when=RNG.permutation(DAYS.strftime(stamp))).to_csv("t.csv", index=False)
     assert "order" not in str(json.loads(call(*fit, "--dates", "--json").out).get("notes"))
+
+
+def test_columns_are_counted_as_in_the_file_and_those_left_out_are_not_spoken_of(desk, call):
+    table = flowers(60).assign(
+        town=["Ulm", "Bonn", "Rom"] * 20,
+        when=RNG.permutation(DAYS.strftime("%Y-%m-%d %H:%M")),
+        log=DAYS.strftime("%Y-%m-%d"),
+        comment=[f"it is {i} days ago" for i in range(60)],
+    )
+    table.to_csv("t.csv", index=False)
+    fit = ("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check")
+    answer = call(*call(*fit).proposed)
+    assert answer.code == 0, answer.err
+    said = " ".join(answer.out.split())
+    assert "t.csv: 60 rows, 11 columns." in said
+    assert "1 column of strings, 1 column of dates; 14 numbers after --encode and --dates." in said
+    names = set(modae.load("m.modae").feature_names_in_)
+    assert "when_hour" in names
+    assert not any(name.startswith("log") for name in names)
+    answer = call("predict", "m.modae", "t.csv", "-o", "out.csv", "--json")
+    assert "notes" not in json.loads(answer.out)
+    table.assign(more=1).to_csv("new.csv", index=False)
+    answer = call("predict", "m.modae", "new.csv", "-o", "out.csv", "--json")
+    assert json.loads(answer.out)["notes"] == ["Not used: 'more'."]

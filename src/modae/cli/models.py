@@ -124,7 +124,7 @@ class ModelFile:
         remedy = f"{lacks}: {elsewhere}" if add else f"{remedy} {elsewhere}".strip()
         if missing:
             raise UserError(remedy, add)
-        ignored = [name for name in table.kinds if name not in known]
+        ignored = [name for name in table.kinds if not {name, date_of(name, table.kinds)} & known]
         if ignored:
             notes.append(f"Not used: {listed(ignored)}.")
         if [name for name in table.kinds if name in own] != list(names):

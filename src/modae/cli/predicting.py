@@ -71,9 +71,8 @@ def apply_command(options: Any, talk: Talk) -> None:
     for name, count in (+unseen).items():
         values, taken = counted(count, "value"), "the median" if name in model.ordered else "no category"
         notes.append(f"Column {name!r}: {values} that the fit never saw, taken for {taken}.")
-    if predicts and is_alone(model.parts.last):
-        doubts = "disagreement" if hasattr(model.parts.last, "classes_") else "spread"
-        notes.append(f"One learner has no members that could differ: there is no column {doubts!r}.")
+    if predicts and options.uncertainty and is_alone(model.parts.last):
+        notes.append("One learner has no members that could differ: its 'uncertainty' has no parts.")
     talk.note(*notes)
     if judged:
         true, told = (np.concatenate(each) for each in zip(*judged, strict=True))

@@ -120,7 +120,8 @@ def open_table(
 
 def require_column(table: Source, option: str, name: str) -> None:
     """Refuse a name that is not there."""
-    if name not in table.kinds:
+    # What dates became has other names, and the dates can be left out by their own.
+    if name not in (table.kinds if option != "drop" or table.names is None else table.names):
         near = nearest(name, table.kinds)
         hint = f"did you mean {near!r}?" if near else f"there are {listed(table.kinds)}."
         elsewhere, add = other_sheets(table, [name])

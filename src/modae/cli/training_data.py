@@ -24,6 +24,7 @@ from modae.cli.seen_rows import SeenRows
 from modae.cli.tables import find_target, is_scale, number_names, open_table, place_of, reading_of
 from modae.data.validation import take_rows
 from modae.ensembles.votes import stratified
+from modae.sources.dates import date_of
 from modae.sources.frames import joined
 from modae.sources.source import Batch, ColumnSelection, Source
 from modae.utils.text import counted, listed
@@ -195,7 +196,9 @@ def read_table(options: Any, talk: Talk) -> TrainingData:
     refuse_if(target in options.drop, f"--target {target} and --drop {target}: leave one of them out.")
     columns = ColumnSelection(target=target)
     if table.kinds:
-        features = tuple(name for name in table.kinds if name not in {target, "", *options.drop})
+        dates = {name: date_of(name, table.kinds) for name in table.kinds}
+        dropped = {name for name, date in dates.items() if {name, date} & {*options.drop}}
+        features = tuple(name for name in table.kinds if name not in {target, "", *dropped})
         refuse_columns(table, features, encode=options.encode)
         strings = {name for name in features if table.kinds[name] == "string"}
         if target is not None and table.kinds[target] != "number":
