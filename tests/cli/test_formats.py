@@ -112,7 +112,7 @@ def test_the_sheet_that_has_a_column_is_proposed_and_remembered(desk, call):
         "there are 'about'. --sheet NAME reads one of its other sheets: 'Old', 'Flowers'." in answer.said
     )
     answer = call(*fit, "kind")
-    assert "has no such column; the sheet 'Flowers' has it." in answer.said
+    assert "has no such column; the sheet 'Flowers' has what is needed." in answer.said
     answer = call(*answer.proposed)
     assert answer.code == 0, answer.err
     commands = [line.split()[-7:] for line in answer.out.splitlines() if "modae report" in line]
@@ -125,7 +125,7 @@ def test_the_sheet_that_has_a_column_is_proposed_and_remembered(desk, call):
         sheets["Notes"].to_excel(book, sheet_name="Notes", index=False)
         sheets["Flowers"].to_excel(book, sheet_name="Plants", index=False)
     answer = call("predict", "new.modae", "t.xlsx", "-o", "out.csv")
-    assert "which new.modae was fitted to: the sheet 'Plants' has them." in answer.said
+    assert "which new.modae was fitted to: the sheet 'Plants' has what is needed." in answer.said
     assert call(*answer.proposed).code == 0
 
 

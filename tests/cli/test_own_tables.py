@@ -346,7 +346,7 @@ def test_each_column_that_is_refused_has_its_line_and_its_reason(desk, call):
         "town": "no value in 20 rows;",
     }.items():
         assert said.partition(f" {column!r} (")[2].partition("): ")[2].startswith(reason)
-    assert "12 other columns such as 'q08'; another whole number is in every row of 'id'" in said
+    assert "12 more, such as 'q08'; every row of 'id' has another whole number" in said
     assert "no row has a value in 'nothing': leave it out; some cells of 'wide' are empty" in said
     assert call(*answer.proposed).code == 0
 

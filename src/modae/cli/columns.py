@@ -15,17 +15,7 @@ from typing import Any
 import numpy as np
 
 from modae.cli.console import UserError
-from modae.cli.oddities import (
-    MANY_ROWS,
-    MARKERS,
-    Oddity,
-    in_order,
-    in_row_order,
-    is_whole,
-    kind_of,
-    look_at,
-    moment,
-)
+from modae.cli.oddities import MANY_ROWS, MARKERS, Oddity, in_order, is_log, is_whole, kind_of, look_at
 from modae.cli.tables import as_typed, batch_rows, find_target, place_of
 from modae.sources.batches import Batches
 from modae.sources.cells import CellError
@@ -121,16 +111,16 @@ def refuse_columns(
     head = f"{counted(len(told), 'column')} are no numbers"
     if len(told) == 1:
         head, lines = f"column {first[0]!r} has {told[first[0]].text}", ways[first[0]]
-    rest = lines[SHOWN:] and [f"{counted(len(lines) - SHOWN, 'other column')} such as {first[SHOWN]!r}"]
-    lines = [*lines[:SHOWN], *rest]
+    lines[SHOWN:] = lines[SHOWN:] and [f"{len(lines) - SHOWN} more, such as {first[SHOWN]!r}"]
     numbers = [name for name in names if table.kinds[name] == "number" and fits]
     if numbers:  # what would be said of these next
         rows = first_rows(table, numbers)
         empty = rows.columns[rows.isna().all()].tolist()
         gaps = [name for name in rows.columns[rows.isna().any()] if name not in empty]
         ids = [name for name in numbers if name not in empty and kind_of(rows[name].to_numpy()) == "id"]
-        whole = "another whole number is in every row of"
-        lines += [f"{whole} {name!r}, as in an id: leave it out" for name in ids]
+        lines += [
+            f"every row of {name!r} has another whole number, as ids have: leave it out" for name in ids
+        ]
         lines += [f"no row has a value in {name!r}: leave it out" for name in empty]
         lines += [f"some cells of {listed(gaps)} are empty: --impute fills them"] if gaps else []
         drop = [*options.get("drop", []), *ids, *empty]
@@ -161,10 +151,9 @@ def _oddity(table: Source, name: str) -> Oddity:
         order = in_order({*values} & {*rows})
         encode: dict[str, Any] = {"encode": True} | ({"order": [",".join(order)]} if order else {})
         found.options = {"drop": [name]} if unique else encode
-        is_text = sum(value.count(" ") for value in values) >= 2 * len(values)
-        as_in = f"as in {'free text' if is_text else 'an id'}"
-        found.why = f"another string in most rows, {as_in}: leave it out" if unique else ""
-    if found.kind == "date" and in_row_order([moment(value) for value in values]):
+        as_in = "free text" if sum(value.count(" ") for value in values) >= 2 * len(values) else "an id"
+        found.why = f"another string in most rows, as in {as_in}: leave it out" if unique else ""
+    if found.kind == "date" and is_log(values):
         found.why = f"rows are in the order of {name!r}: new rows will lie beyond it"
     found.gaps = len(rows) - sum(value not in found.options.get("missing", ()) for value in values)
     if len(cells) < len(rows) and "drop" not in found.options:
@@ -238,7 +227,7 @@ def remarks_on(
         kind = kind_of(rows[name].to_numpy())
         date = date_of(name, rows)  # what --dates made is no id
         kinds["" if kind == "id" and date != name else kind].append(name)
-        if name == f"{date}_days" != date and in_row_order(rows[name].dropna().tolist()):
+        if name == f"{date}_days" != date and is_log(rows[name].dropna().tolist()):
             trap = f"Rows are in the order of {date!r}: new rows will lie beyond it, and shuffled folds"
             notes.append(
                 f"{trap} do not show what that does. If it tells nothing else, --drop {quote(date)}."

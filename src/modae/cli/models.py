@@ -12,15 +12,7 @@ from sklearn.exceptions import NotFittedError
 from modae.cli.columns import helps, refuse_columns
 from modae.cli.console import Talk, UserError, one_line, refuse_if, say_modules, size
 from modae.cli.seen_rows import SeenRows
-from modae.cli.tables import (
-    check_is_file,
-    check_output,
-    find_target,
-    nearest,
-    open_table,
-    other_sheets,
-    reading_of,
-)
+from modae.cli.tables import check_is_file, check_output, find_target, open_table, reading_of, sheet_with
 from modae.cli.training_data import CATEGORIES, ORDERED, TrainingData, as_labels, missing_targets
 from modae.data.validation import take_rows
 from modae.ensembles.parts import take_apart
@@ -28,7 +20,7 @@ from modae.files.api import describe, load
 from modae.files.objects import NOTES
 from modae.sources.dates import date_of
 from modae.sources.source import ColumnSelection, Source
-from modae.utils.text import counted, listed
+from modae.utils.text import counted, listed, nearest
 
 #: What to do with a checkpoint.
 GO_ON = "call modae.fit_stream with the same source and checkpoint, in Python."
@@ -109,7 +101,7 @@ class ModelFile:
             return ColumnSelection(target=target), [in_order] if self.names else []
         missing = [name for name in names if name not in table.kinds]
         needed, lost = ([*dict.fromkeys(map(self.in_file, each))] for each in (names, missing))
-        elsewhere, add = other_sheets(table, needed)
+        elsewhere, add = sheet_with(table, needed)
         if missing:  # dates that cannot be read as such
             unread = [name for name in lost if name in table.kinds]
             refuse_columns(table, unread, fitted=f"{self.path} was fitted to dates there")
@@ -119,11 +111,10 @@ class ModelFile:
         near = [*dict.fromkeys(filter(None, (nearest(name, free) for name in lost[:5])))]
         meant = f"did you mean {listed(near)}? Rename {'it' if len(near) == 1 else 'them'}."
         bare = all(name[:6] == "column" and name[6:].isdigit() for name in names)
-        remedy = "use --no-header, as in the fit" if bare else "add or rename what is missing"
-        remedy = f"{lacks}; {meant}" if near and not bare else f"{lacks}: {remedy}."
-        remedy = f"{lacks}: {elsewhere}" if add else f"{remedy} {elsewhere}".strip()
+        remedy = f"; {meant}" if near else ": add or rename what is missing."
+        remedy = (": use --no-header, as in the fit." if bare else remedy) + elsewhere
         if missing:
-            raise UserError(remedy, add)
+            raise UserError(lacks + (f": {elsewhere}" if add else remedy), add)
         ignored = [name for name in table.kinds if not {name, date_of(name, table.kinds)} & known]
         if ignored:
             notes.append(f"Not used: {listed(ignored)}.")

@@ -140,15 +140,12 @@ def is_whole(values: np.ndarray) -> bool:
     return bool((known == np.round(known)).all())
 
 
-def moment(date: str) -> list[int]:
-    """The numbers of a date, the largest units first; what is no date is one of them, or none."""
-    numbers = [int(each) for each in re.findall(r"\d+", date)]
-    return [*numbers[2::-1], *numbers[3:]] if re.match(r"\d{1,2}\.", date) else numbers
-
-
-def in_row_order(values: Sequence[Any]) -> bool:
-    """Whether many values rise or fall from row to row, as in a log."""
-    known = [value for value in values if value != []]
+def is_log(values: Sequence[Any]) -> bool:
+    """Whether many numbers, or dates that are written, rise or fall from row to row, as in a log."""
+    written = [re.findall(r"\d+", value) for value in values if isinstance(value, str)]
+    parts = [[*map(int, numbers)] for numbers in written]
+    known = [[*each[2::-1], *each[3:]] if each[2:] and each[0] < 32 else each for each in parts if each]
+    known = known or [*values]
     rises = known in (sorted(known), sorted(known, reverse=True))
     return len(known) >= MANY_ROWS and known[0] != known[-1] and rises
 

@@ -8,7 +8,6 @@ import select
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
 from shutil import copyfileobj
@@ -23,7 +22,7 @@ from modae.sources.frames import matrix_of
 from modae.sources.opening import DEFAULT, ENDINGS, path_source
 from modae.sources.source import Source
 from modae.sources.writers import Write, csv_writer, open_writer
-from modae.utils.text import listed
+from modae.utils.text import listed, nearest
 
 #: About as much as one batch of numbers takes.
 BATCH_BYTES = 8 * 2**20
@@ -86,12 +85,7 @@ def as_typed(options: Mapping[str, Any]) -> list[list[str]]:
 
 
 def open_table(
-    typed: str,
-    how: Reading = DEFAULT,
-    known: Iterable[str] = (),
-    *,
-    fitted: bool = False,
-    **options: Sequence[str],
+    typed: str, how: Reading = DEFAULT, known: Iterable[str] = (), fitted: bool = False, **options: Any
 ) -> Source:
     """The table with this path, which must have the columns that options name, such as ``keep=["id"]``.
 
@@ -124,31 +118,18 @@ def require_column(table: Source, option: str, name: str) -> None:
     if name not in (table.kinds if option != "drop" or table.names is None else table.names):
         near = nearest(name, table.kinds)
         hint = f"did you mean {near!r}?" if near else f"there are {listed(table.kinds)}."
-        elsewhere, add = other_sheets(table, [name])
-        hint = elsewhere if add else f"{hint} {elsewhere}".strip()
+        elsewhere, add = sheet_with(table, [name])
+        hint = elsewhere if add else hint + elsewhere
         raise UserError(f"--{option} {name}: {table.origin} has no such column; {hint}", add)
 
 
-def other_sheets(table: Source, names: Sequence[str]) -> tuple[str, list[list[str]]]:
+def sheet_with(table: Source, names: Sequence[str]) -> tuple[str, list[list[str]]]:
     """The other sheet of an Excel file that has these columns, as a sentence and as options; or all."""
     for sheet, known in table.sheets.items():
         if set(names) <= set(known):
-            return f"the sheet {sheet!r} has {'it' if len(names) == 1 else 'them'}.", [
-                ["--sheet", sheet]
-            ]
-    known = listed(table.sheets)
-    return f"--sheet NAME reads one of its other sheets: {known}." if table.sheets else "", []
-
-
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name that was meant, perhaps: capital letters and blanks at the ends do not matter.
-
-    >>> nearest("price", ["size", "Price"])
-    'Price'
-    """
-    known = {each.strip().casefold(): each for each in names}
-    near = get_close_matches(name.strip().casefold(), known, n=1)
-    return known[near[0]] if near else None
+            return f"the sheet {sheet!r} has what is needed.", [["--sheet", sheet]]
+    others = f" --sheet NAME reads one of its other sheets: {listed(table.sheets)}."
+    return others if table.sheets else "", []
 
 
 def number_names(table: Source) -> list[str]:
@@ -162,25 +143,21 @@ def is_scale(table: Source) -> bool:
     They rise or fall, evenly or not, and no row does so too; or all are far from the numbers below.
     """
     names = [name for name in number_names(table) if table.kinds[name] == "number"]
-    if len(names) < FEWEST_STEPS:
-        return False
-    line = np.array([float(name) for name in names])
-    rows = matrix_of(table.sample, names).astype(np.float64)
-    rows = rows[np.isfinite(rows).all(axis=1)]
-    if not _steps(line) or not len(rows):
-        return bool(_steps(line))
-    few = len(names) < (MORE_STEPS if _steps(line) == EVEN else MOST_STEPS)
+    line, rows = np.array(names, dtype=float), matrix_of(table.sample, names).astype(np.float64)
+    rows, order = rows[np.isfinite(rows).all(axis=1)], _steps(line)
+    if not order or not len(rows):
+        return order > 0
+    few = len(names) < (MORE_STEPS if order == EVEN else MOST_STEPS)
     low, high = rows.min(axis=0), rows.max(axis=0)
     far = (line < 2 * low - high) | (line > 2 * high - low)
-    return bool(far.all()) or (not few and _steps(line) > max(map(_steps, rows)))
+    return bool(far.all()) or (not few and order > max(map(_steps, rows)))
 
 
 def _steps(line: np.ndarray) -> int:
     """``EVEN`` if all steps from number to number are the same, 1 if all have the same sign, else 0."""
     steps = np.diff(line)
-    if not ((steps > 0).all() or (steps < 0).all()):
-        return 0
-    return EVEN if np.allclose(steps, steps.mean(), rtol=0.01) else 1
+    same_sign = len(line) >= FEWEST_STEPS and bool((steps > 0).all() or (steps < 0).all())
+    return EVEN if same_sign and np.allclose(steps, steps.mean(), rtol=0.01) else int(same_sign)
 
 
 def _standard_input() -> Path:

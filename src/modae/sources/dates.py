@@ -43,16 +43,11 @@ def with_dates_as_numbers(source: Source, known: Collection[str] | None = None) 
     """
     schema = source.sample.schema
     dates = [name for name in schema if isinstance(schema[name], (nw.Date, nw.Datetime))]
-    hours = [name for name in dates if f"{name}_hour" in (known or ())]
     if known is None and dates:
         sample = source.sample.select(*(DATE_PARTS["hour"](nw.col(name)) for name in dates))
-        hours = [name for name in dates if (sample[name] > 0).any()]
-    made = {
-        f"{name}_{part}": name
-        for name in dates
-        for part in DATE_PARTS
-        if part != "hour" or name in hours
-    }
+        known = [f"{name}_hour" for name in dates if (sample[name] > 0).any()]
+    made = {f"{name}_{part}": name for name in dates for part in DATE_PARTS}
+    made = {part: name for part, name in made.items() if part != f"{name}_hour" or part in (known or ())}
     twice = [part for part in made if part in source.kinds]
     if twice:
         raise ValueError(f"{source.origin}: --dates makes {twice[0]!r}, which is there: rename it.")
