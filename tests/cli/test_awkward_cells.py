@@ -157,8 +157,9 @@ def test_all_columns_are_named_at_once_and_one_command_reads_them_all(desk, call
         miles=["12", "?", "7", "9"] * 10,
         town=["Ulm", "Bonn"] * 20,
         name=[f"n{i}x" for i in range(40)],
-        when=pd.date_range("2020-01-01", periods=40).strftime("%Y-%m-%d"),
+        when=pd.date_range("2020-01-01", periods=40)[::-1].strftime("%Y-%m-%d"),
     )
+    frame.loc[0, "when"] = "2019-01-01"  # rows in the order of dates are another matter
     frame.to_csv("t.csv", index=False)
     said, ready = command_in(call(*FIT.split()))
     names = ("price", "miles", "town", "name", "when")

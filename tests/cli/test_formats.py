@@ -100,7 +100,36 @@ def test_of_several_sheets_the_first_is_named(desk, call):
     assert "t.xlsx (sheet 'Flowers'): 60 rows" in answer.out
 
 
-def test_another_sheet_can_be_chosen_and_is_not_remembered(desk, call):
+def test_the_sheet_that_has_a_column_is_proposed_and_remembered(desk, call):
+    sheets = {"Notes": pd.DataFrame({"about": [1, 2, 3]}), "Old": flowers(9), "Flowers": flowers()}
+    sheets["Old"] = sheets["Old"].drop(columns="kind")
+    with pd.ExcelWriter("t.xlsx") as book:
+        for name, frame in sheets.items():
+            frame.to_excel(book, sheet_name=name, index=False)
+    fit = ("fit", "t.xlsx", "-o", "new.modae", "--no-check", "--target")
+    answer = call(*fit, "sort")
+    assert (
+        "there are 'about'. --sheet NAME reads one of its other sheets: 'Old', 'Flowers'." in answer.said
+    )
+    answer = call(*fit, "kind")
+    assert "has no such column; the sheet 'Flowers' has what is needed." in answer.said
+    answer = call(*answer.proposed)
+    assert answer.code == 0, answer.err
+    commands = [line.split()[-7:] for line in answer.out.splitlines() if "modae report" in line]
+    assert call(*commands[0][commands[0].index("report") :]).code == 0
+    assert "read with" not in call("info", "new.modae").out
+    # A workbook may have the sheet or not, and other tables have none.
+    assert "sheet 'Flowers'" in call("predict", "new.modae", "t.xlsx", "-o", "out.csv").out
+    assert call("predict", "new.modae", "good.csv", "-o", "out.csv").code == 0
+    with pd.ExcelWriter("t.xlsx") as book:
+        sheets["Notes"].to_excel(book, sheet_name="Notes", index=False)
+        sheets["Flowers"].to_excel(book, sheet_name="Plants", index=False)
+    answer = call("predict", "new.modae", "t.xlsx", "-o", "out.csv")
+    assert "which new.modae was fitted to: the sheet 'Plants' has what is needed." in answer.said
+    assert call(*answer.proposed).code == 0
+
+
+def test_another_sheet_can_be_chosen(desk, call):
     with pd.ExcelWriter("t.xlsx") as book:
         pd.DataFrame({"about": ["flowers"]}).to_excel(book, sheet_name="Notes", index=False)
         flowers().to_excel(book, sheet_name="Flowers", index=False)
@@ -136,11 +165,36 @@ def test_dates_of_excel_become_numbers_and_are_remembered(desk, call):
     flowers().assign(when=when).to_excel("t.xlsx", index=False)
     assert call("fit", "t.xlsx", "--target", "kind", "--dates", "-o", "new.modae").code == 0
     names = list(modae.load("new.modae").feature_names_in_)
-    assert names[-4:] == ["when_year", "when_month", "when_weekday", "when_days"]
+    parts = ("year", "month", "weekday", "days", "hour")
+    assert names[-5:] == [f"when_{part}" for part in parts]
     flowers().assign(when=when).to_parquet("t.parquet")
     for path in ("t.xlsx", "t.parquet"):
         answer = call("predict", "new.modae", path, "-o", "out.csv", "--json")
         assert json.loads(answer.out)["accuracy"] == 1.0
+    # New rows at midnight have an hour too; and what lacks them lacks the column of dates.
+    flowers().assign(when=when.normalize()).to_csv("new.csv", index=False)
+    assert call("predict", "new.modae", "new.csv", "-o", "out.csv").code == 0
+    answer = call("predict", "new.modae", "good.csv", "-o", "out.csv")
+    assert "good.csv lacks 'when', which new.modae was fitted to" in answer.said
+    flowers().assign(when="5 Jan 2024").to_csv("new.csv", index=False)
+    answer = call("predict", "new.modae", "new.csv", "-o", "out.csv")
+    assert "column 'when' has dates, such as '5 Jan 2024'" in answer.said
+    assert "write the dates of 'when' as 2026-01-31" in answer.said
+
+
+def test_the_hour_is_a_number_of_the_day(desk, call):
+    when = pd.date_range("1969-12-30 06:00", periods=60, freq="90min")
+    for name, dates in {"t": when, "u": when.normalize()}.items():
+        flowers().assign(when=dates).to_csv(f"{name}.csv", index=False)
+    fit = ("--target", "kind", "--dates", "-o", "new.modae", "--no-check", "--scale", "standard")
+    assert call("fit", "t.csv", *fit).code == 0
+    scaler = modae.load("new.modae")[0]
+    mean = scaler.mean_[list(scaler.feature_names_in_).index("when_hour")]
+    assert mean == pytest.approx((when.hour + when.minute / 60).to_numpy().mean())
+    assert call("fit", "u.csv", *fit).code == 0
+    assert modae.load("new.modae")[0].feature_names_in_[-1] == "when_days"
+    answer = call("predict", "new.modae", "t.csv", "-o", "out.csv", "--json")
+    assert "notes" not in json.loads(answer.out), "no hour that is not used"
 
 
 def test_the_version_has_a_short_option(call):

@@ -100,7 +100,7 @@ STAMPS = ["%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%Y/%m/%d %H:%M", "%Y-%m-%d %H:
 
 @pytest.mark.parametrize("stamp", [*STAMPS, "%Y-%m-%dT%H:%MZ", "%Y-%m-%dT%H:%M:%S+00:00"])
 def test_dates_with_times_are_dates(desk, call, stamp):
-    flowers(60).assign(when=DAYS.strftime(stamp)).to_csv("t.csv", index=False)
+    flowers(60).assign(when=RNG.permutation(DAYS.strftime(stamp))).to_csv("t.csv", index=False)
     answer = call(
         "fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check", "--scale", "standard"
     )
@@ -259,3 +259,133 @@ def test_numbers_in_the_first_line_stay_as_they_are_written(desk, call):
         answer = call("fit", name, "--target", "kind", "-o", "m.modae", "--no-check")
         assert answer.code == 0, answer.err
         assert list(modae.load("m.modae").feature_names_in_) == names, name
+
+
+SPECTRA = RNG.random((60, 12)).round(4)
+SCALES = {
+    "even": np.arange(900, 924, 2),
+    "even, falling": [f"{each:.1f}" for each in 4000 - 3.9 * np.arange(12)],
+    "rising": [0.5, 1, 2, 5, 7, 11, 12, 18, 20, 21, 30, 60],
+    "times": np.arange(12) / 12,
+}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("labelled", [False, True])
+def test_a_first_line_that_is_a_scale_has_names(desk, call, scale, labelled):
+    table = pd.DataFrame(SPECTRA, columns=[*map(str, SCALES[scale])])
+    if labelled:
+        table.insert(0, "batch", np.arange(60) % 7)
+    table.to_csv("t.csv", index=False)
+    answer = call("fit", "t.csv", "-o", "m.modae", "--json")
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    assert told["rows"] == 60
+    assert any("The first line was taken for names" in note for note in told["notes"])
+    assert "--no-header" not in answer.out
+    assert call("transform", "m.modae", "t.csv", "-o", "out.csv").code == 0
+
+
+def test_a_first_line_like_the_others_is_a_row(desk, call):
+    even = np.arange(60)[:, None] + np.arange(12)
+    for rows in (SPECTRA, SPECTRA.cumsum(axis=1), even, SPECTRA[:, :3]):
+        pd.DataFrame(rows).to_csv("t.csv", index=False, header=False)
+        answer = call("fit", "t.csv", "-o", "m.modae")
+        assert answer.code == 2
+        assert "--no-header" in answer.said
+
+
+def test_a_table_that_does_not_fit_is_told_the_columns_of_the_model(desk, call):
+    pd.DataFrame(SPECTRA, columns=np.arange(900, 924, 2)).to_csv("t.csv", index=False)
+    assert call("fit", "t.csv", "-o", "m.modae", "-q").code == 0
+    pd.DataFrame(SPECTRA).to_csv("new.csv", index=False, header=False)
+    answer = call("transform", "m.modae", "new.csv", "-o", "out.csv")
+    assert "new.csv lacks '900', '902'" in answer.said
+    assert "--no-header" not in answer.said
+    assert call("fit", "new.csv", "-o", "m.modae", "-q", "--no-header").code == 0
+    answer = call("transform", "m.modae", "new.csv", "-o", "out.csv")
+    assert "use --no-header, as in the fit" in answer.said
+
+
+@pytest.mark.parametrize("dtype", [object, "string"])
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NA], ids=["None", "NaN", "NA"])
+def test_a_model_that_fills_takes_what_pandas_has_for_nothing(desk, call, dtype, nothing):
+    town = np.array(["Ulm", "Bonn", "Ulm", None] * 15, dtype=object)
+    size = np.array(["S", "M", "L", "S", None] * 12, dtype=object)
+    table = flowers(60).assign(town=town, size=size)
+    table.loc[3, "wide"] = np.nan
+    table.to_csv("t.csv", index=False)
+    fit = ("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--encode", "--impute")
+    assert call(*fit, "--order", "S,M,L", "--no-check").code == 0
+    assert call("predict", "m.modae", "t.csv", "-o", "out.csv").code == 0
+    rows = table.drop(columns="kind")
+    for name in ("town", "size"):
+        filled = [nothing if each is None else each for each in table[name]]
+        rows[name] = pd.Series(filled, dtype=dtype)
+    told = modae.load("m.modae").predict(rows)
+    np.testing.assert_array_equal(told, pd.read_csv("out.csv")["predicted_kind"])
+
+
+def test_each_column_that_is_refused_has_its_line_and_its_reason(desk, call):
+    table = flowers(60).assign(
+        id=np.arange(500, 560),
+        price="7,5",
+        comment=[f"it is {i} days ago" for i in range(60)],
+        code=[f"K{i}" for i in range(60)],
+        town=["Ulm", "Bonn", None] * 20,
+        nothing="",
+        **{f"q{i:02}": ["yes", "no"] * 30 for i in range(20)},
+    )
+    table.loc[3, "wide"] = np.nan
+    table.to_csv("t.csv", index=False)
+    answer = call("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check")
+    said = answer.said
+    for column, reason in {
+        "comment": "another string in most rows, as in free text: leave it out;",
+        "code": "another string in most rows, as in an id: leave it out;",
+        "town": "no value in 20 rows;",
+    }.items():
+        assert said.partition(f" {column!r} (")[2].partition("): ")[2].startswith(reason)
+    assert "12 more, such as 'q08'; every row of 'id' has another whole number" in said
+    assert "no row has a value in 'nothing': leave it out; some cells of 'wide' are empty" in said
+    assert call(*answer.proposed).code == 0
+
+
+@pytest.mark.parametrize("stamp", STAMPS)
+@pytest.mark.parametrize("step", [1, -1], ids=["rising", "falling"])
+def test_dates_in_the_order_of_the_rows_are_to_be_left_out(desk, call, stamp, step):
+    flowers(60).assign(when=DAYS[::step].strftime(stamp)).to_csv("t.csv", index=False)
+    fit = ("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check")
+    answer = call(*fit)
+    assert "rows are in the order of 'when': new rows will lie beyond it" in answer.said
+    assert answer.proposed == [*fit, "--drop", "when"]
+    assert call(*answer.proposed).code == 0
+    answer = call(*fit, "--dates", "--json")
+    (note,) = [note for note in json.loads(answer.out)["notes"] if "order" in note]
+    assert note.startswith("Rows are in the order of 'when': new rows will lie beyond it, and")
+    flowers(60).assign(when=RNG.permutation(DAYS.strftime(stamp))).to_csv("t.csv", index=False)
+    assert "order" not in str(json.loads(call(*fit, "--dates", "--json").out).get("notes"))
+
+
+def test_columns_are_counted_as_in_the_file_and_those_left_out_are_not_spoken_of(desk, call):
+    table = flowers(60).assign(
+        town=["Ulm", "Bonn", "Rom"] * 20,
+        when=RNG.permutation(DAYS.strftime("%Y-%m-%d %H:%M")),
+        log=DAYS.strftime("%Y-%m-%d"),
+        comment=[f"it is {i} days ago" for i in range(60)],
+    )
+    table.to_csv("t.csv", index=False)
+    fit = ("fit", "t.csv", "--target", "kind", "-o", "m.modae", "--no-check")
+    answer = call(*call(*fit).proposed)
+    assert answer.code == 0, answer.err
+    said = " ".join(answer.out.split())
+    assert "t.csv: 60 rows, 11 columns." in said
+    assert "1 column of strings, 1 column of dates; 14 numbers after --encode and --dates." in said
+    names = set(modae.load("m.modae").feature_names_in_)
+    assert "when_hour" in names
+    assert not any(name.startswith("log") for name in names)
+    answer = call("predict", "m.modae", "t.csv", "-o", "out.csv", "--json")
+    assert "notes" not in json.loads(answer.out)
+    table.assign(more=1).to_csv("new.csv", index=False)
+    answer = call("predict", "m.modae", "new.csv", "-o", "out.csv", "--json")
+    assert json.loads(answer.out)["notes"] == ["Not used: 'more'."]

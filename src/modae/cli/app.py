@@ -47,12 +47,15 @@ SHARED: dict[str, tuple[Any, Any]] = {
 #: How a table is written: options of every command that reads one.
 READING: dict[str, tuple[Any, Any]] = {
     "format": (str | None, Option(None, metavar="KIND", help="What the table is, such as csv or xlsx.")),
-    "sheet": (str | None, Option(None, metavar="NAME", help="Of an Excel file; else the first.")),
+    "sheet": (
+        str | None,
+        Option(None, metavar="NAME", help="Of an Excel file; else as in the fit, or the first."),
+    ),
     "decimal": (str | None, Option(None, metavar="MARK", help="Before decimals: , in 49,0.")),
     "thousands": (str | None, Option(None, metavar="MARK", help="Between thousands: , in 3,685.20.")),
     "strip": (list[str], Option([], metavar="TEXT", help="Taken off numbers, as $; can be repeated.")),
     "missing": (list[str], Option([], metavar="TEXT", help="Means no value, as ?; can be repeated.")),
-    "dates": (bool, Option(False, "--dates", help="Dates become year, month, weekday and days.")),
+    "dates": (bool, Option(False, "--dates", help="Dates become year, month, weekday, days and hour.")),
 }
 
 #: What a value must be, for all commands that take it: a test, and the same in words.

@@ -6,49 +6,26 @@ remarks are made, and they are left as they are.
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from shlex import quote
 from typing import Any
 
 import numpy as np
 
 from modae.cli.console import UserError
+from modae.cli.oddities import MANY_ROWS, MARKERS, Oddity, in_order, is_log, is_whole, kind_of, look_at
 from modae.cli.tables import as_typed, batch_rows, find_target, place_of
 from modae.sources.batches import Batches
-from modae.sources.cells import MINUS, CellError, Reading, is_number_text
+from modae.sources.cells import CellError
+from modae.sources.dates import date_of
 from modae.sources.frames import as_numpy
 from modae.sources.source import Batch, ColumnSelection, Source
 from modae.utils.text import counted, listed, shortened
 
-#: Cells that stand for nothing, in small letters. (Those that are read so anyway are for strings.)
-MARKS_OF_NOTHING = "? - -- --- . .. * / n/a na n.a. nan none null nil missing unknown #n/a #div/0! #ref!"
-MARKERS = {*MARKS_OF_NOTHING.split(), "#value!", "#num!", "#name?", "not available", "no data"}
-
-#: Marks before decimals and between thousands; of two that suit alike, the first is proposed.
-MARKS = [(".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "), (".", "'")]
-
-#: What stands before or behind a number: a sign, or a unit in letters if all cells have it.
-UNIT = re.compile(
-    r"[+-]?\s*([^\w\s.,+-]|[A-Z]{3}(?=\s))\s*[\d.,].*|.*\d\s*([^\w\s.,+-]|[a-zµ]{1,3}|[A-Z]{3})"
-)
-
-#: Around a number, instead of a minus.
-AROUND = re.compile(r"\((.*\d.*)\)")
-
-#: The share of numbers from which on a column is one of numbers, and other cells are slips.
-NEARLY_ALL = 0.9
-
-#: Rows from which on another value in each, or in most of them, is taken for an id.
-MANY_ROWS = 10
-
 #: Columns that are named with a cell of theirs.
 SHOWN = 12
-
-#: More cells than this that are no numbers are not proposed as marks of nothing.
-MOST_MARKERS = 3
 
 KINDS = {"string": "strings", "date": "dates or times", "other": "neither numbers nor strings"}
 
@@ -59,106 +36,6 @@ REMARKS = {
     "same": "The same in every row, so it tells nothing: {names}.",
     "gaps": "No value in most rows of {names}: what --impute makes of it tells little; {drop}.",
 }
-
-#: Strings that have an order, in small letters, which columns of 0 and 1 would lose.
-SCALES = """
-strongly disagree,disagree,somewhat disagree,neutral,undecided,somewhat agree,agree,strongly agree
-very dissatisfied,dissatisfied,neutral,satisfied,very satisfied
-never,rarely,seldom,sometimes,often,usually,very often,always
-none,very low,low,medium,moderate,high,very high
-none,mild,moderate,severe,very severe
-very poor,poor,fair,average,good,very good,excellent
-xxs,xs,s,m,l,xl,xxl,xxxl
-very small,small,medium,large,very large
-none,primary,primary school,secondary,high school,some college,college,bachelor,master,phd,doctorate
-"""
-
-DAY = r"(\d{4}-\d\d?-\d\d?|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}\.\d{1,2}\.\d{4})"
-ISO = r"\d{4}-\d\d-\d\d([T ]\d\d(:?\d\d(:?\d\d(\.\d+)?)?)?(Z|[+-]\d\d(:?\d\d)?)?)?"
-DATE = re.compile(rf"{ISO}|{DAY}( \d{{1,2}}:\d\d(:\d\d)?)?")
-MONTH = "(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
-UNSURE_DATE = re.compile(
-    rf"({DAY}|\d{{1,2}}[/-]\d{{1,2}}[/-]\d{{2,4}}|\d{{1,2}}\.\d{{1,2}}\.\d{{2}}|\d{{4}}-\d\d"
-    rf"|\d{{1,2}}[ .-]*{MONTH}[ ,.-]*\d{{2,4}}|{MONTH}[ .]*\d{{1,2}},? \d{{4}})([T ,]+\d{{1,2}}:\d\d.*)?"
-)
-
-
-@dataclass
-class Oddity:
-    """What a column is: a "number" once ``options`` are given, a "date", an "unsure date" (which number
-    is the month?), "words", or "other". ``shown`` is a cell that tells, ``slips`` are cells of a column
-    of numbers that are none, and no usual mark of nothing. It is ``unsure`` whether commas stand before
-    decimals or between thousands; units are ``mixed`` if not all numbers have the same. ``text`` says
-    what there is, and where.
-    """
-
-    kind: str
-    options: dict[str, Any] = field(default_factory=dict)
-    shown: str = ""
-    slips: list[str] = field(default_factory=list)
-    unsure: bool = False
-    mixed: bool = False
-    text: str = ""
-
-
-def look_at(values: Sequence[str]) -> Oddity:
-    """What the cells of a column are, the empty ones left out.
-
-    >>> look_at(["49,0", "?", "7,25"]).options
-    {'decimal': ',', 'missing': ['?']}
-    """
-    import pyarrow as pa
-
-    cells = Counter(value.strip() for value in values)
-    markers = [cell for cell in cells if cell.lower() in MARKERS]
-    rest = {cell: count for cell, count in cells.items() if cell not in markers}
-    total = sum(rest.values())
-    for kind, form in (("date", DATE), ("unsure date", UNSURE_DATE)):
-        if rest and sum(n for cell, n in rest.items() if form.fullmatch(cell)) >= NEARLY_ALL * total:
-            missing = {"missing": markers} if markers else {}
-            return Oddity(kind, {"dates": True} | missing if kind == "date" else {}, next(iter(rest)))
-    units = Counter[str]()
-    for cell, count in rest.items():
-        match = UNIT.fullmatch(AROUND.sub(r"\1", cell))
-        if match:
-            units[match[1] or match[2]] += count
-    strip = [unit for unit, n in units.items() if not unit.isalpha() or n >= NEARLY_ALL * total]
-    mixed = len(strip) > 1 or (strip and any(map(is_number_text, rest)) and strip[0] not in MINUS)
-    strip = ["()", *strip] if any(map(AROUND.fullmatch, rest)) else strip
-    text, judged = pa.array(list(rest), pa.string()), {}
-    for marks in MARKS:
-        reading = Reading(decimal=marks[0], thousands=marks[1], strip=strip)
-        numbers = zip(rest, reading.plain(text).to_pylist(), strict=True)
-        others = [cell for cell, number in numbers if not is_number_text(number)]
-        judged[marks] = others, sum(rest[cell] for cell in others)
-    fewest = min(count for _, count in judged.values())
-    suiting = [marks for marks, (_, count) in judged.items() if count == fewest]
-    wrong = (cell for cell in cells if not is_number_text(cell))
-    if fewest > (1 - NEARLY_ALL) * total:
-        return Oddity("words", shown=next(wrong, ""))
-    (decimal, thousands), others = suiting[0], judged[suiting[0]][0]
-    few = len(others) <= MOST_MARKERS and not any(re.search(r"\d", cell) for cell in others)
-    markers += others if few else []
-    found = {"strip": strip, "decimal": decimal.strip("."), "thousands": thousands, "missing": markers}
-    shown = next(iter(others or wrong), "")
-    options = {name: value for name, value in found.items() if value}
-    return Oddity("number", options, shown, others, suiting[:2] == MARKS[1:3], bool(mixed))
-
-
-def kind_of(values: np.ndarray) -> str:
-    """What a column of numbers may be besides a quantity: an "id", the "same", "gaps", or nothing."""
-    known = values[~np.isnan(values)]
-    different = len(np.unique(known))
-    if len(known) < len(values) / 2 or different == 1:
-        return "gaps" if len(known) < len(values) / 2 else "same"
-    large = different == len(values) or np.abs(known).max() > 2**53
-    return "id" if large and len(known) >= MANY_ROWS and is_whole(known) else ""
-
-
-def is_whole(values: np.ndarray) -> bool:
-    """Whether all numbers of a column are whole ones."""
-    known = values[~np.isnan(values)]
-    return bool((known == np.round(known)).all())
 
 
 def read_rows(table: Source, columns: ColumnSelection, n_answers: int = 0) -> Iterator[Batch]:
@@ -226,24 +103,31 @@ def refuse_columns(
     told = {name: found for name, found in looked.items() if found.kind != welcome}
     if not told:
         return
-    texts = [f"{name!r} ({found.text})" for name, found in told.items()][:SHOWN]
-    texts += [f"and {len(told) - SHOWN} more"] if len(told) > SHOWN else []
-    what = ";\n".join([f"{counted(len(told), 'column')} are no numbers:\n{texts[0]}", *texts[1:]])
-    if len(told) == 1:
-        what = "".join(f"column {name!r} has {found.text}" for name, found in told.items())
     fits = not fitted and not target
     ways, options = _remedies(table, told, fits)
+    first = sorted(told, key=lambda name: len(told) > SHOWN and not ways[name])  # those with reasons
+    why = {name: f": {', '.join(given)}" if given else "" for name, given in ways.items()}
+    lines = [f"{name!r} ({told[name].text}){why[name]}" for name in first]
+    head = f"{counted(len(told), 'column')} are no numbers"
+    if len(told) == 1:
+        head, lines = f"column {first[0]!r} has {told[first[0]].text}", ways[first[0]]
+    lines[SHOWN:] = lines[SHOWN:] and [f"{len(lines) - SHOWN} more, such as {first[SHOWN]!r}"]
     numbers = [name for name in names if table.kinds[name] == "number" and fits]
     if numbers:  # what would be said of these next
         rows = first_rows(table, numbers)
-        ids = [name for name in numbers if kind_of(rows[name].to_numpy()) == "id"]
-        options |= {"impute": True} if rows.isna().any(axis=None) else {}
-        if ids:
-            options["drop"] = [*options.get("drop", []), *ids]
-            ways.append(f"another whole number is in every row of {listed(ids)}, as in an id")
-    ways += [fitted] if fitted else []
-    what += ":\n" if ways else ""
-    raise UserError(f"{table.origin}: {what}" + ";\n".join(ways) + ".", as_typed(options))
+        empty = rows.columns[rows.isna().all()].tolist()
+        gaps = [name for name in rows.columns[rows.isna().any()] if name not in empty]
+        ids = [name for name in numbers if name not in empty and kind_of(rows[name].to_numpy()) == "id"]
+        lines += [
+            f"every row of {name!r} has another whole number, as ids have: leave it out" for name in ids
+        ]
+        lines += [f"no row has a value in {name!r}: leave it out" for name in empty]
+        lines += [f"some cells of {listed(gaps)} are empty: --impute fills them"] if gaps else []
+        drop = [*options.get("drop", []), *ids, *empty]
+        options |= ({"impute": True} if gaps else {}) | ({"drop": drop} if drop else {})
+    lines += [fitted] if fitted else []
+    what = ":\n".join([f"{table.origin}: {head}", *([";\n".join(lines)] if lines else [])])
+    raise UserError(f"{what}.", as_typed(options))
 
 
 def helps(table: Source, names: Sequence[str]) -> list[str]:
@@ -267,6 +151,11 @@ def _oddity(table: Source, name: str) -> Oddity:
         order = in_order({*values} & {*rows})
         encode: dict[str, Any] = {"encode": True} | ({"order": [",".join(order)]} if order else {})
         found.options = {"drop": [name]} if unique else encode
+        as_in = "free text" if sum(value.count(" ") for value in values) >= 2 * len(values) else "an id"
+        found.why = f"another string in most rows, as in {as_in}: leave it out" if unique else ""
+    if found.kind == "date" and is_log(values):
+        found.why = f"rows are in the order of {name!r}: new rows will lie beyond it"
+    found.gaps = len(rows) - sum(value not in found.options.get("missing", ()) for value in values)
     if len(cells) < len(rows) and "drop" not in found.options:
         found.options["impute"] = True
     found.text = "dates" if "date" in found.kind else KINDS[kind]
@@ -278,14 +167,19 @@ def _oddity(table: Source, name: str) -> Oddity:
 
 def _remedies(
     table: Source, findings: dict[str, Oddity], fits: bool
-) -> tuple[list[str], dict[str, Any]]:
-    """What may be done, in words, and the options of all columns together."""
-    ways: list[str] = []
+) -> tuple[dict[str, list[str]], dict[str, Any]]:
+    """What is to be known of each column, and may be done, and the options of all columns together."""
+    all_ways: dict[str, list[str]] = {}
     options: dict[str, Any] = {}
     sure = {f.options.get("decimal") for f in findings.values() if not f.unsure}
     for name, found in findings.items():
-        drop = f"leave it out with --drop {name!r}"
+        drop, ways = f"leave it out with --drop {name!r}", all_ways.setdefault(name, [])
         given = dict(found.options)
+        if found.why and fits:
+            ways.append(found.why)
+            given = {"drop": [name]}
+        elif found.gaps:
+            ways.append(f"no value in {counted(found.gaps, 'row')}")
         if found.unsure and "," in sure:
             given["decimal"] = given.pop("thousands")
         elif found.unsure:
@@ -317,19 +211,7 @@ def _remedies(
     if "missing" in options:
         options["impute"] = True
     skipped = () if fits else ("encode", "order", "drop", "impute")
-    return ways, {name: value for name, value in options.items() if name not in skipped}
-
-
-def in_order(strings: set[str]) -> list[str]:
-    """Three strings or more in their order, if it is one that many tables have; else nothing.
-
-    >>> in_order({"Often", "never", "Sometimes"})
-    ['never', 'Sometimes', 'Often']
-    """
-    small = {re.sub(r"[\s_-]+", " ", each.strip().casefold()): each for each in strings}
-    scales = (scale.split(",") for scale in SCALES.splitlines() if len(small) == len(strings) > 2)
-    scale = next((each for each in scales if small.keys() <= set(each)), [])
-    return [small[each] for each in scale if each in small]
+    return all_ways, {name: value for name, value in options.items() if name not in skipped}
 
 
 def remarks_on(
@@ -343,8 +225,13 @@ def remarks_on(
     numbers = [name for name in getattr(rows, "columns", ()) if name not in categories]
     for name in numbers:
         kind = kind_of(rows[name].to_numpy())
-        is_date = f"{name.removesuffix('_days')}_weekday" in rows  # what --dates made, no id
-        kinds["" if kind == "id" and is_date else kind].append(name)
+        date = date_of(name, rows)  # what --dates made is no id
+        kinds["" if kind == "id" and date != name else kind].append(name)
+        if name == f"{date}_days" != date and is_log(rows[name].dropna().tolist()):
+            trap = f"Rows are in the order of {date!r}: new rows will lie beyond it, and shuffled folds"
+            notes.append(
+                f"{trap} do not show what that does. If it tells nothing else, --drop {quote(date)}."
+            )
     whole = [name for name in numbers if is_whole(rows[name].to_numpy())]
     if table.kind == "CSV" and whole:
         text = first_rows(table, whole, as_strings=True)[:100]

@@ -33,6 +33,7 @@ from modae.files.objects import NOTES
 from modae.linear.autoencoder import LinearModularAutoencoder
 from modae.metrics.comparison import compare, rivals
 from modae.sources.batches import open_batches
+from modae.sources.dates import date_of
 from modae.utils.text import counted, listed, percent
 
 #: What a model file keeps of all that was said.
@@ -88,11 +89,12 @@ def fit_command(options: Any, talk: Talk) -> None:
             fit(model, found, talk)
     talk.note(*(one_line(str(each.message)) for each in caught))
     pipeline = Pipeline([*found.steps, ("modules" if found.y is None else "ensemble", model)])
-    own = ("format", "sheet")  # of this table, and not of others
-    reading = {name: value for name, value in options.reading.items() if value and name not in own}
+    # The format is that of this table, and not of others.
+    reading = {name: value for name, value in options.reading.items() if value and name != "format"}
     notes = {name: talk.data[name] for name in KEPT if name in talk.data}
-    notes |= {"impute": options.impute, "reading": reading}
-    notes |= {"options": join(chain.from_iterable(as_typed(reading)))} if reading else {}
+    notes |= {"impute": options.impute, "reading": reading, "dropped": options.drop}
+    cells = {name: value for name, value in reading.items() if name != "sheet"}
+    notes |= {"options": join(chain.from_iterable(as_typed(cells)))} if cells else {}
     if found.y is not None:
         notes |= {"target": options.target, "task": "classify" if found.classify else "regress"}
     if found.seen is not None:
@@ -157,7 +159,10 @@ def fit(model: Any, found: TrainingData, talk: Talk) -> None:
 def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
     """Fit the steps before the modules; say what the table is, and what becomes of its columns."""
     table, n_columns = found.table, found.sample.rows.shape[1]
-    sizes = f"{table.origin}: {counted(found.n_rows, 'row')}, {counted(n_columns, 'column')}."
+    dated = bool(options.reading.get("dates"))
+    in_file = {date_of(name, table.kinds) if dated else name for name in table.kinds}
+    width = len(in_file) or table.width
+    sizes = f"{table.origin}: {counted(found.n_rows, 'row')}, {counted(width, 'column')}."
     talk.say("read", sizes, data=table.origin, rows=found.n_rows, columns=n_columns)
     if found.y is not None:
         classes: Any = None
@@ -183,10 +188,14 @@ def prepare(found: TrainingData, options: Any, talk: Talk) -> None:
     answer = "both ways are tried" if tried else "yes" if scale else "no"
     talk.say("scaled", f"{answer}: {why}.", scaled=scale, scale_ratio=ratio)
     found.steps = front_steps(found, scale, options.impute)
-    if found.categories:
-        encoded = f"{counted(len(found.categories), 'column')} of strings"
-        encoded += f", {len(found.orders)} of them in order" if found.orders else ""
-        talk.say("encoded", f"{encoded}; {found.width} columns now.", width=found.width)
+    dates = in_file - set(table.kinds) - set(options.drop)
+    encoded = [f"{counted(len(found.categories), 'column')} of strings"] if found.categories else []
+    encoded += [f"{len(found.orders)} of them in order"] if found.orders else []
+    encoded += [f"{counted(len(dates), 'column')} of dates"] if dates else []
+    if encoded:
+        after = " and ".join(["--encode"] * bool(found.categories) + ["--dates"] * bool(dates))
+        text = f"{', '.join(encoded)}; {counted(found.width, 'number')} after {after}."
+        talk.say("encoded", text, width=found.width)
     if options.impute:
         filled = f"{counted(found.n_missing, 'missing value')}, by the median"
         filled += ", or the most frequent string" if found.categories else ""

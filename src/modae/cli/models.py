@@ -12,14 +12,15 @@ from sklearn.exceptions import NotFittedError
 from modae.cli.columns import helps, refuse_columns
 from modae.cli.console import Talk, UserError, one_line, refuse_if, say_modules, size
 from modae.cli.seen_rows import SeenRows
-from modae.cli.tables import check_is_file, check_output, find_target, nearest, open_table, reading_of
+from modae.cli.tables import check_is_file, check_output, find_target, open_table, reading_of, sheet_with
 from modae.cli.training_data import CATEGORIES, ORDERED, TrainingData, as_labels, missing_targets
 from modae.data.validation import take_rows
 from modae.ensembles.parts import take_apart
 from modae.files.api import describe, load
 from modae.files.objects import NOTES
+from modae.sources.dates import date_of
 from modae.sources.source import ColumnSelection, Source
-from modae.utils.text import counted, listed
+from modae.utils.text import counted, listed, nearest
 
 #: What to do with a checkpoint.
 GO_ON = "call modae.fit_stream with the same source and checkpoint, in Python."
@@ -48,11 +49,14 @@ class ModelFile:
         self.first = self.parts.steps[0] if self.parts.steps else self.parts.last
         names = getattr(self.first, "feature_names_in_", None)
         self.names = None if names is None else tuple(map(str, names))
+        self.named = names is not None
         notes = getattr(self.estimator, NOTES, {})
         self.notes: dict[str, Any] = notes if isinstance(notes, dict) else {}
         self.target: str | None = self.notes.get("target")
         self.seen = SeenRows.of(self.notes.get("seen"))
-        self.reading: dict[str, Any] = self.notes.get("reading", {})
+        self.reading: dict[str, Any] = dict(self.notes.get("reading", {}))
+        if self.reading.get("dates"):
+            self.reading["date_parts"] = self.names or ()
         self.fills = bool(self.notes.get("impute", isinstance(self.first, ColumnTransformer)))
         classes = getattr(self.parts.last, "classes_", None)
         self.has_string_classes = classes is not None and classes.dtype.kind in "OU"
@@ -71,6 +75,10 @@ class ModelFile:
         import pandas as pd
 
         return pd.DataFrame(rows, columns=list(self.names))
+
+    def in_file(self, name: str) -> str:
+        """The column of a table that this one is, or is made of."""
+        return date_of(name, self.names or ()) if self.reading.get("dates") else name
 
     def columns_in(
         self, table: Source, *, keep: Any = (), target: str | None = None, hint: str = ""
@@ -92,13 +100,22 @@ class ModelFile:
             in_order = "The columns have no names; they were taken in order."
             return ColumnSelection(target=target), [in_order] if self.names else []
         missing = [name for name in names if name not in table.kinds]
-        lacks = f"{table.origin} lacks {listed(missing)}, which {self.path} was fitted to"
-        own, known = set(names), {*names, *others}
+        needed, lost = ([*dict.fromkeys(map(self.in_file, each))] for each in (names, missing))
+        elsewhere, add = sheet_with(table, needed)
+        if missing:  # dates that cannot be read as such
+            unread = [name for name in lost if name in table.kinds]
+            refuse_columns(table, unread, fitted=f"{self.path} was fitted to dates there")
+        lacks = f"{table.origin} lacks {listed(lost)}, which {self.path} was fitted to"
+        own, known = set(names), {*names, *others, *self.notes.get("dropped", ())}
         free = [name for name in table.kinds if name not in own]
-        near = [*dict.fromkeys(filter(None, (nearest(name, free) for name in missing[:5])))]
+        near = [*dict.fromkeys(filter(None, (nearest(name, free) for name in lost[:5])))]
         meant = f"did you mean {listed(near)}? Rename {'it' if len(near) == 1 else 'them'}."
-        refuse_if(missing, f"{lacks}; {meant}" if near else f"{lacks}: add or rename what is missing.")
-        ignored = [name for name in table.kinds if name not in known]
+        bare = all(name[:6] == "column" and name[6:].isdigit() for name in names)
+        remedy = f"; {meant}" if near else ": add or rename what is missing."
+        remedy = (": use --no-header, as in the fit." if bare else remedy) + elsewhere
+        if missing:
+            raise UserError(lacks + (f": {elsewhere}" if add else remedy), add)
+        ignored = [name for name in table.kinds if not {name, date_of(name, table.kinds)} & known]
         if ignored:
             notes.append(f"Not used: {listed(ignored)}.")
         if [name for name in table.kinds if name in own] != list(names):
@@ -190,7 +207,7 @@ def report_command(options: Any, talk: Talk) -> None:
     check_output(options.out, (".html", ".htm"), (options.data, options.model))
     model = ModelFile(options.model)
     shape = image_shape(options.image, int(model.parts.extractor.n_features_in_))
-    table = open_table(options.data, reading_of(options, model.reading), model.names or ())
+    table = open_table(options.data, reading_of(options, model.reading), fitted=model.named)
     target = options.target
     there = {*table.kinds, *table.labels}
     other = model.target in there and target in there - {model.target}

@@ -35,7 +35,7 @@ def apply_command(options: Any, talk: Talk) -> None:
     refuse_if(predicts and not able, f"{options.model} predicts nothing: {remedy}.")
     check_doubts(options, model)
     kept = list(dict.fromkeys(options.keep))
-    table = open_table(options.data, reading_of(options, model.reading), model.names or (), keep=kept)
+    table = open_table(options.data, reading_of(options, model.reading), fitted=model.named, keep=kept)
     target = model.target if predicts and model.target in table.kinds else None
     columns, notes = model.columns_in(table, keep=kept, target=target)
     detector = None if options.novelty is None else detector_of(model, options, talk)
@@ -71,9 +71,8 @@ def apply_command(options: Any, talk: Talk) -> None:
     for name, count in (+unseen).items():
         values, taken = counted(count, "value"), "the median" if name in model.ordered else "no category"
         notes.append(f"Column {name!r}: {values} that the fit never saw, taken for {taken}.")
-    if predicts and is_alone(model.parts.last):
-        doubts = "disagreement" if hasattr(model.parts.last, "classes_") else "spread"
-        notes.append(f"One learner has no members that could differ: there is no column {doubts!r}.")
+    if predicts and options.uncertainty and is_alone(model.parts.last):
+        notes.append("One learner has no members that could differ: its 'uncertainty' has no parts.")
     talk.note(*notes)
     if judged:
         true, told = (np.concatenate(each) for each in zip(*judged, strict=True))
@@ -138,7 +137,7 @@ def as_numbers(X: Any) -> np.ndarray:
 
 def detector_of(model: ModelFile, options: Any, talk: Talk) -> ModularOutlierDetector:
     """What tells whether a row is like those of a table: the first rows of it, after the same steps."""
-    table = open_table(options.novelty, reading_of(options, model.reading), model.names or ())
+    table = open_table(options.novelty, reading_of(options, model.reading), fitted=model.named)
     columns, _ = model.columns_in(table, target=model.target if model.target in table.kinds else None)
     known: list[np.ndarray] = []
     with talk.stage(f"Reading {table.origin}"):

@@ -8,7 +8,6 @@ import select
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
 from shutil import copyfileobj
@@ -19,13 +18,20 @@ import numpy as np
 
 from modae.cli.console import UserError, refuse_if
 from modae.sources.cells import Reading, is_number_text
+from modae.sources.frames import matrix_of
 from modae.sources.opening import DEFAULT, ENDINGS, path_source
 from modae.sources.source import Source
 from modae.sources.writers import Write, csv_writer, open_writer
-from modae.utils.text import listed
+from modae.utils.text import listed, nearest
 
 #: About as much as one batch of numbers takes.
 BATCH_BYTES = 8 * 2**20
+
+#: The fewest numbers that may be a scale, if they are far from those below; that rise evenly; or rise.
+FEWEST_STEPS, MORE_STEPS, MOST_STEPS = 3, 4, 6
+
+#: All steps are the same.
+EVEN = 2
 
 #: What a target of a matrix may be.
 NO_LABELS = "the index of a column, or of numpy.savez(file, X=rows, y=labels) a name, such as y"
@@ -49,8 +55,10 @@ def reading_of(options: Any, remembered: Mapping[str, Any] | None = None) -> Rea
     """How the table is written, as options say; what they do not say is as in the fit of the model.
 
     Marks that can be several, those of nothing and those to take off, are added to those of the fit.
+    Of an Excel file, the sheet of the fit is read if it is there.
     """
-    known = remembered or {}
+    known = dict(remembered or {})
+    known["usual_sheet"] = known.pop("sheet", None)
     given = {name: value for name, value in options.reading.items() if value}
     several = given.keys() & known.keys() & {"strip", "missing"}
     both = {name: [*dict.fromkeys([*known[name], *given[name]])] for name in several}
@@ -77,17 +85,19 @@ def as_typed(options: Mapping[str, Any]) -> list[list[str]]:
 
 
 def open_table(
-    typed: str, how: Reading = DEFAULT, known: Iterable[str] = (), **options: Sequence[str]
+    typed: str, how: Reading = DEFAULT, known: Iterable[str] = (), fitted: bool = False, **options: Any
 ) -> Source:
     """The table with this path, which must have the columns that options name, such as ``keep=["id"]``.
 
-    If the first line of a CSV has one of these, or of those ``known``, it is one of names, numbers too.
+    If the first line of a CSV has one of these, or of those ``known``, it is one of names, numbers too;
+    so it is for a model that is ``fitted`` to names, and if no row is like it.
     ``-`` is a CSV on standard input, copied to a file to be read twice.
     """
     path, label = (_standard_input(), "standard input") if typed == "-" else (Path(typed), typed)
     check_is_file(path)
     table = path_source(path, label, how)
-    if how.header and table.kinds.keys().isdisjoint([*known, *chain.from_iterable(options.values())]):
+    named = not table.kinds.keys().isdisjoint([*known, *chain.from_iterable(options.values())])
+    if how.header and not (fitted or named or is_scale(table)):
         numbers, first_line = number_names(table), f"{label}: the first line holds"
         all_numbers = numbers and len(numbers) == len(table.kinds)
         refuse_if(all_numbers, f"{first_line} numbers, not names: use --no-header, or rename them.")
@@ -104,26 +114,50 @@ def open_table(
 
 def require_column(table: Source, option: str, name: str) -> None:
     """Refuse a name that is not there."""
-    if name not in table.kinds:
+    # What dates became has other names, and the dates can be left out by their own.
+    if name not in (table.kinds if option != "drop" or table.names is None else table.names):
         near = nearest(name, table.kinds)
         hint = f"did you mean {near!r}?" if near else f"there are {listed(table.kinds)}."
-        raise UserError(f"--{option} {name}: {table.origin} has no such column; {hint}")
+        elsewhere, add = sheet_with(table, [name])
+        hint = elsewhere if add else hint + elsewhere
+        raise UserError(f"--{option} {name}: {table.origin} has no such column; {hint}", add)
 
 
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name that was meant, perhaps: capital letters and blanks at the ends do not matter.
-
-    >>> nearest("price", ["size", "Price"])
-    'Price'
-    """
-    known = {each.strip().casefold(): each for each in names}
-    near = get_close_matches(name.strip().casefold(), known, n=1)
-    return known[near[0]] if near else None
+def sheet_with(table: Source, names: Sequence[str]) -> tuple[str, list[list[str]]]:
+    """The other sheet of an Excel file that has these columns, as a sentence and as options; or all."""
+    for sheet, known in table.sheets.items():
+        if set(names) <= set(known):
+            return f"the sheet {sheet!r} has what is needed.", [["--sheet", sheet]]
+    others = f" --sheet NAME reads one of its other sheets: {listed(table.sheets)}."
+    return others if table.sheets else "", []
 
 
 def number_names(table: Source) -> list[str]:
     """Names in the first line of a CSV that might be the numbers of a row."""
     return [name for name in table.kinds if is_number_text(name)] if table.kind == "CSV" else []
+
+
+def is_scale(table: Source) -> bool:
+    """Whether the numbers in the first line are a scale, such as wavelengths or times, and no row.
+
+    They rise or fall, evenly or not, and no row does so too; or all are far from the numbers below.
+    """
+    names = [name for name in number_names(table) if table.kinds[name] == "number"]
+    line, rows = np.array(names, dtype=float), matrix_of(table.sample, names).astype(np.float64)
+    rows, order = rows[np.isfinite(rows).all(axis=1)], _steps(line)
+    if not order or not len(rows):
+        return order > 0
+    few = len(names) < (MORE_STEPS if order == EVEN else MOST_STEPS)
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    far = (line < 2 * low - high) | (line > 2 * high - low)
+    return bool(far.all()) or (not few and order > max(map(_steps, rows)))
+
+
+def _steps(line: np.ndarray) -> int:
+    """``EVEN`` if all steps from number to number are the same, 1 if all have the same sign, else 0."""
+    steps = np.diff(line)
+    same_sign = len(line) >= FEWEST_STEPS and bool((steps > 0).all() or (steps < 0).all())
+    return EVEN if same_sign and np.allclose(steps, steps.mean(), rtol=0.01) else int(same_sign)
 
 
 def _standard_input() -> Path:

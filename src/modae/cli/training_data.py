@@ -17,12 +17,14 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from modae.cli.columns import MANY_ROWS, read_rows, refuse_columns
+from modae.cli.columns import read_rows, refuse_columns
 from modae.cli.console import Talk, UserError, refuse_if
+from modae.cli.oddities import MANY_ROWS
 from modae.cli.seen_rows import SeenRows
-from modae.cli.tables import find_target, number_names, open_table, place_of, reading_of
+from modae.cli.tables import find_target, is_scale, number_names, open_table, place_of, reading_of
 from modae.data.validation import take_rows
 from modae.ensembles.votes import stratified
+from modae.sources.dates import date_of
 from modae.sources.frames import joined
 from modae.sources.source import Batch, ColumnSelection, Source
 from modae.utils.text import counted, listed
@@ -194,7 +196,9 @@ def read_table(options: Any, talk: Talk) -> TrainingData:
     refuse_if(target in options.drop, f"--target {target} and --drop {target}: leave one of them out.")
     columns = ColumnSelection(target=target)
     if table.kinds:
-        features = tuple(name for name in table.kinds if name not in {target, "", *options.drop})
+        dates = {name: date_of(name, table.kinds) for name in table.kinds}
+        dropped = {name for name, date in dates.items() if {name, date} & {*options.drop}}
+        features = tuple(name for name in table.kinds if name not in {target, "", *dropped})
         refuse_columns(table, features, encode=options.encode)
         strings = {name for name in features if table.kinds[name] == "string"}
         if target is not None and table.kinds[target] != "number":
@@ -217,7 +221,8 @@ def read_table(options: Any, talk: Talk) -> TrainingData:
     numbers = [] if named else number_names(table)
     if numbers:
         names = f"The first line was taken for names, {listed(numbers, 2)} too"
-        found.notes.append(f"{names}: if it is a row, use --no-header.")
+        why = ": these rise or fall unlike those below, as wavelengths or times do"
+        found.notes.append(f"{names}{why if is_scale(table) else ': if it is a row, use --no-header'}.")
     if "" in table.kinds:
         found.notes.append("A column without a name (row numbers?) is left out.")
     return found
@@ -333,12 +338,14 @@ def front_steps(found: TrainingData, scale: bool, impute: bool) -> list[tuple[st
     """
     if not found.categories and not impute:
         return [("scale", found.scaler)] if scale else []
+    import pandas as pd
+
     rows = found.sample.rows
     columns = getattr(rows, "columns", range(rows.shape[1]))
     numbers = [name for name in columns if name not in found.categories]
     median = [SimpleImputer(strategy="median")] if impute else []
     for_numbers = [*median, *([StandardScaler()] if scale else [])]
-    frequent = [SimpleImputer(strategy="most_frequent", missing_values=None)] if impute else []
+    frequent = [SimpleImputer(strategy="most_frequent", missing_values=pd.NA)] if impute else []
     plain = [name for name in found.categories if name not in found.orders]
     known = [sorted(found.categories[name]) for name in plain]
     encoder = OneHotEncoder(categories=known, handle_unknown="ignore", sparse_output=False)

@@ -1,10 +1,10 @@
 """Objects of other libraries: written and read by skops, with what is ours inside taken out.
 
-Three things in a member are not for skops, and a :class:`Placeholder` goes into the file instead: our
-own estimators, which are stored as ours; search trees of nearest neighbours, which are built again; and
-requests for metadata, which refer back to their owner. A member is as safe as skops makes it: classes
-are made only if skops trusts them, or :func:`trusted_names`, or the user. What numbers are in them
-nobody checks, but for the branches of trees.
+Four things in a member are not for skops, and a :class:`Placeholder` goes into the file instead: our
+own estimators, which are stored as ours; search trees of nearest neighbours, which are built again;
+requests for metadata, which refer back to their owner; and pandas.NA. A member is as safe as skops
+makes it: classes are made only if skops trusts them, or :func:`trusted_names`, or the user. What numbers
+are in them nobody checks, but for the branches of trees.
 """
 
 import json
@@ -100,6 +100,8 @@ def dump_member(member: Any, keep: Callable[[Any], int]) -> bytes:
             asked = {method: getattr(each, "requests", None) for method, each in vars(node).items()}
             asked = {method: dict(wanted) for method, wanted in asked.items() if wanted}
             return Placeholder("request", owner=owner, asked=asked)
+        if type(node).__name__ == "NAType":
+            return Placeholder("NA")
         if isinstance(node, (KDTree, BallTree)) and id(node) in owners:
             return _search_tree(node, owners[id(node)])
         if isinstance(node, BaseEstimator) and hasattr(node, "effective_metric_"):
@@ -148,6 +150,8 @@ def load_member(blob: bytes, restore: Callable[[int], Any], trusted: frozenset[s
         kind, content = node.kind, node.content
         if kind == "ours":
             return restore(content["at"])
+        if kind == "NA":
+            return extras.require("pandas", extra="cli", purpose="A step that fills pandas.NA").NA
         if kind != "request":
             return {"KDTree": KDTree, "BallTree": BallTree}[kind](content.pop("rows"), **content)
         request = MetadataRequest(owner=content["owner"])

@@ -118,10 +118,10 @@ def csv_source(path: Path, origin: str, how: Reading, ending: str = ".csv") -> S
     """A CSV file, compressed or not, or a file that can be made one; the separator is told from its
     first lines. Without a header the columns are called column1, column2 and so on.
     """
-    made, lines = None, None
+    made, lines, sheets = None, None, dict[str, list[str]]()
     spaced = ending == ".txt" and separator_of(_beginning(path, origin, False)[1], spaces=True) == " "
     if spaced or ending in (".xlsx", ".jsonl"):
-        made, origin, lines = as_csv(path, ending, origin, how.sheet)
+        made, origin, lines, sheets = as_csv(path, ending, origin, how)
         path = Path(made.name)
     if ending == ".jsonl":
         how = replace(how, header=True)
@@ -130,9 +130,8 @@ def csv_source(path: Path, origin: str, how: Reading, ending: str = ".csv") -> S
     file = _CsvFile(path, origin, how, made, lines)
     with reading(origin, "CSV"):  # names that are not UTF-8 fail here
         sample = as_table(file.sample)
-    return Source(
-        "CSV", origin, file.read, sample, kinds=file.kinds, line_of=file.line_of, missing=how.missing
-    )
+    found = Source("CSV", origin, file.read, sample, kinds=file.kinds, line_of=file.line_of)
+    return replace(found, missing=how.missing, sheets=sheets)
 
 
 def _beginning(path: Path, origin: str, header: bool) -> tuple[str, list[str], int, bool]:

@@ -50,22 +50,25 @@ class Reading:
     """How a table is written, if not as computers do: ``1234.5``, and an empty cell where nothing is.
 
     ``format`` is the ending that is believed instead of that of the name, ``sheet`` the one of an Excel
-    file that is read instead of the first. Numbers have the mark
+    file that is read instead of the first, or ``usual_sheet`` if it is there. Numbers have the mark
     ``decimal`` before decimals, may have ``thousands`` between groups of three digits, and a text of
     ``strip`` before or behind them, such as $; "()" around them is a minus. ``missing`` are cells that
     stand for nothing. With
-    ``dates``, columns of dates become numbers. A column of plain numbers is read as it is, whatever the
+    ``dates``, columns of dates become numbers; the hour is one of them if it is in ``date_parts``, or if
+    these are not known and a day has one. A column of plain numbers is read as it is, whatever the
     marks are, unless every point in it may be one between thousands.
     """
 
     header: bool = True
     format: str | None = None
     sheet: str | None = None
+    usual_sheet: str | None = None
     decimal: str = "."
     thousands: str = ""
     missing: Sequence[str] = ()
     strip: Sequence[str] = ()
     dates: bool = False
+    date_parts: Sequence[str] | None = None
 
     @property
     def rewrites(self) -> bool:
@@ -141,22 +144,28 @@ def _records(path: Path) -> dict[int, dict[str, Any]]:
     return found
 
 
-def as_csv(path: Path, kind: str, origin: str, sheet: str | None) -> tuple[Any, str, list[int]]:
-    """A table that pandas reads as a temporary CSV file, what to call it, and where its lines are from.
+def as_csv(path: Path, kind: str, origin: str, how: Reading) -> tuple[Any, str, list[int], Any]:
+    """A table that pandas reads as a temporary CSV file, what to call it, and where its lines are from;
+    and the names in the first line of each other sheet.
 
     So there is one way in which text becomes numbers. The file is there as long as the object.
     """
     pandas = require("pandas", extra="cli", purpose=f"Files of the kind {kind}")
     as_it_is = {"header": None, "dtype": object, "keep_default_na": False}
+    others: dict[str, list[str]] = {}
     with reading(origin, kind, ValueError, KeyError, OSError, TypeError, BadZipFile):
         if kind == ".xlsx":
             require("openpyxl", extra="cli", purpose="Excel files")
             with pandas.ExcelFile(path, engine="openpyxl") as book:
                 sheets = book.sheet_names
-                sheet = sheets[0] if sheet is None else sheet
+                usual = how.usual_sheet if how.usual_sheet in sheets else sheets[0]
+                sheet = usual if how.sheet is None else how.sheet
                 if sheet not in sheets:
                     raise ValueError(f"there is no sheet {sheet!r}; the sheets are {listed(sheets)}.")
                 frame = pandas.read_excel(book, sheet, na_values=[""], **as_it_is).dropna(how="all")
+                for other in [each for each in sheets if each != sheet]:
+                    lines = pandas.read_excel(book, other, nrows=1, **as_it_is)
+                    others[other] = lines.astype(str).to_numpy().ravel().tolist()
             origin += f" (sheet {sheet!r})" if len(sheets) > 1 else ""
         elif kind == ".jsonl":
             found = _records(path)
@@ -167,4 +176,4 @@ def as_csv(path: Path, kind: str, origin: str, sheet: str | None) -> tuple[Any, 
         raise ValueError(f"{origin} cannot be read as {kind}: it is empty.")
     file = NamedTemporaryFile(prefix="modae-", suffix=".csv")  # noqa: SIM115  (read later)
     frame.to_csv(file.name, index=False, header=kind == ".jsonl", encoding="utf-8")
-    return file, origin, (frame.index + 1).tolist()
+    return file, origin, (frame.index + 1).tolist(), others

@@ -132,7 +132,7 @@ def path_source(path: Path, origin: str | None = None, how: Reading = DEFAULT) -
         source = csv_source(path, origin, how, ending)
     else:
         source = file_source(path, "Parquet" if ending == ".parquet" else "Arrow", origin)
-    return with_dates_as_numbers(source) if how.dates else source
+    return with_dates_as_numbers(source, how.date_parts) if how.dates else source
 
 
 def numpy_arrays(path: Path, origin: str, ending: str) -> tuple[Any, dict[str, np.ndarray]]:

@@ -125,7 +125,8 @@ class Source:
     there begins before it, and one that is in memory need not heed ``size``. ``sample`` is a table of
     the first rows, ``parts`` are the files of a folder. ``kinds`` says which columns of a file are a
     "number", "string", "date" or "other", ``line_of`` finds the line of a text file on which a row
-    begins, ``missing`` are cells of it that stand for nothing beside empty ones. Of an array, ``matrix``
+    begins, ``missing`` are cells of it that stand for nothing beside empty ones, ``sheets`` the names of
+    columns in the other sheets of an Excel file. Of an array, ``matrix``
     has all rows, and ``labels`` are arrays in the same file.
     """
 
@@ -138,6 +139,7 @@ class Source:
     kinds: Mapping[str, str] = field(default_factory=dict)
     line_of: Callable[[int], int] | None = None
     missing: Sequence[str] = ()
+    sheets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     matrix: Any = None
     labels: Mapping[str, np.ndarray] = field(default_factory=dict)
 

@@ -6,6 +6,7 @@ arithmetic beyond the tenth digit is gone. The page of a report does the same (`
 
 from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Context, Decimal
+from difflib import get_close_matches
 from typing import Any
 
 #: In place of a number that is not known.
@@ -130,3 +131,14 @@ def closeness(model: Any) -> str:
     if model.attainment_ == "attained":
         return "the optimum"
     return f"gap {max(float(model.optimality_gap_), 0.0):.1e} of the variance"
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The name that was meant, perhaps: capital letters and blanks at the ends do not matter.
+
+    >>> nearest("price", ["size", "Price"])
+    'Price'
+    """
+    known = {each.strip().casefold(): each for each in names}
+    near = get_close_matches(name.strip().casefold(), known, n=1)
+    return known[near[0]] if near else None
