@@ -2,8 +2,9 @@
 
 ``python -m benchmarks.networks`` prints errors, log losses, times relative to TabM, and every set that
 is lost. ``--quick`` takes 18 sets, 700 rows, 3 folds and TabM of 2 x 128 units only, unless
-``--methods`` names others; ``--ablation`` changes one default after the other; ``--autoencoder`` compares deep with linear extractors. Results are
-kept in a folder, so that a run can be continued (``--keep``).
+``--methods`` names others; ``--ablation`` changes one default after the other; ``--autoencoder``
+compares deep with linear extractors. Results are kept in a folder, so that a run can be continued
+(``--keep``).
 """
 
 from __future__ import annotations
